@@ -7,13 +7,13 @@ DEVELOP := $(VENV)/.develop
 
 KERNELS := $(VENV)/.kernels
 
-.PHONY: demo test check tools postgresql mariadb format bench reproduce fuzz clean
+.PHONY: demo test check tools postgresql mariadb format docs dist dist-oldest bench reproduce fuzz clean
 
 demo: $(KERNELS)
 	@$(BIN)/mottle demo
 
 test: check tools postgresql mariadb
-	$(BIN)/pytest -n auto --dist worksteal
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
 check: $(DEVELOP) $(KERNELS)
 	$(BIN)/ruff check .
@@ -56,6 +56,19 @@ mariadb:
 format: $(DEVELOP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The documentation as a site, in build/site; nothing is fetched, and a warning is an error.
+docs: $(DEVELOP)
+	$(BIN)/sphinx-build -q -W --keep-going -c docs -d build/doctrees . build/site
+	@echo "Open build/site/index.html"
+
+# Wheel and sdist in dist/, installed into a fresh environment and used there.
+dist:
+	$(PYTHON) tools/dist.py
+
+# The same with the oldest versions of all dependencies that pyproject.toml allows.
+dist-oldest:
+	$(PYTHON) tools/dist.py --oldest
 
 # Every figure the README and the docs name; writes benchmarks/results/.
 bench: $(DEVELOP) $(KERNELS)
@@ -123,4 +136,4 @@ $(KERNELS): $(READY) $(shell find src -name '*.py')
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .import_linter_cache .ruff_cache .hypothesis mottle-demo
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .import_linter_cache .ruff_cache .hypothesis mottle-demo

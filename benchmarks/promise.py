@@ -6,6 +6,7 @@ writes benchmarks/results/sensitive-<part>.md. Without refinement, because cuts 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -175,6 +176,7 @@ def failures(draws: int = 300, *cases: int) -> None:
     """How often a cut fails: on the true table, and on worlds of its proof."""
     rows = kept_failures()
     parts = [range(first, min(first + AT_ONCE, draws)) for first in range(0, draws, AT_ONCE)]
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes use all cores
     with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
         chosen = CASES if not cases else [CASES[number] for number in cases]
         found = [

@@ -24,6 +24,9 @@ from mottle.schema.model import Role
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # threads of several workers busy-wait for each other
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 settings.register_profile(
     "mottle", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -32,8 +35,18 @@ settings.load_profile("mottle")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Count what was collected, before anything is deselected (`tests/test_architecture.py`)."""
+    """Count what was collected, before anything is deselected (`tests/test_architecture.py`).
+
+    Tests on Spark come first: workers start with neighbouring tests, so that only one of them
+    starts a cluster.
+    """
     config.stash[COLLECTED] = len(items)
+    items.sort(key=lambda item: not _is_on_spark(item))
+
+
+def _is_on_spark(item: pytest.Item) -> bool:
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return "session" in getattr(item, "fixturenames", ()) or parameters.get("engine") == "spark"
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -236,6 +236,6 @@ def test_number_of_tests_did_not_fall(request: pytest.FixtureRequest) -> None:
 
 def test_command_for_tests_collects_the_whole_suite() -> None:
     commands = re.findall(
-        r"^\t\$\(BIN\)/pytest(.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE
+        r"^\t(?:\w+=\d+ )*\$\(BIN\)/pytest(.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE
     )
     assert commands == [" -n auto --dist worksteal"]

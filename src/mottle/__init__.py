@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mottle.guarantees.recursive_diversity import RecursiveDiversity
     from mottle.hierarchy.tree import Hierarchy
     from mottle.inspection import inspect
+    from mottle.inspection.explain import explain_row
     from mottle.io.databases import database_batches, read_database, write_database
     from mottle.io.databases import database_batches as scan_database
     from mottle.io.read_sets import read_sets
@@ -103,6 +104,7 @@ _PLACES = {
     "compare_sets": "mottle.evaluation.set_release:compare_sets",
     "database_batches": "mottle.io.databases:database_batches",  # the older name of scan_database
     "datasets": "mottle.datasets",
+    "explain_row": "mottle.inspection.explain:explain_row",
     "inspect": "mottle.inspection:inspect",
     "measure_risk": "mottle.risk:measure_risk",
     "read_database": "mottle.io.databases:read_database",
@@ -171,6 +173,7 @@ __all__ = [
     "compare_sets",
     "database_batches",
     "datasets",
+    "explain_row",
     "inspect",
     "measure_risk",
     "read_database",

@@ -150,3 +150,44 @@ def test_report_of_sets_can_be_made_again(people: Path, tmp_path: Path) -> None:
     assert code == 0, text
     assert (tmp_path / "out" / "report.html").read_bytes() == before
     assert run("report", tmp_path / "out", "--original", people, "-o", tmp_path / "i")[0] == 2
+
+
+def test_context_checklists_and_groups_are_asked_for_by_options(
+    people: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "context.toml").write_text('[context]\npurpose = "A study of stays"\n')
+    code, text = anonymize(
+        people,
+        tmp_path / "out",
+        "--classic",
+        *("--context", tmp_path / "context.toml", "--checklist", "wp216,hipaa"),
+    )
+    assert code == 0, text
+    assert "points compared with cells" in " ".join(text.split())
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "A study of stays" in page
+    assert "Opinion 05/2014" in page
+    assert "164.514" in page
+    assert "27559" not in page
+    code, text = run("report", tmp_path / "out", "--checklist", "ema", "-o", tmp_path / "ema.html")
+    assert code == 0, text
+    assert "policy 0070" in (tmp_path / "ema.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--checklist", "wp217"], "Did you mean 'wp216'?"),
+        (["--classic", "--method", "nh"], "--classic chooses the method"),
+        (["--context", "{}"], "has no table [context]"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_written(
+    people: Path, tmp_path: Path, more: list[str], message: str
+) -> None:
+    (tmp_path / "empty.toml").write_text("")
+    words = [word.format(tmp_path / "empty.toml") for word in more]
+    code, text = anonymize(people, tmp_path / "out", *words)
+    assert code != 0
+    assert message in " ".join(text.split())
+    assert not (tmp_path / "out").exists()

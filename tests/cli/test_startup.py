@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from subprocess import PIPE
 
 import pytest
 
@@ -23,14 +25,49 @@ COMMANDS = [
     "query",
     "report",
     "sample",
+    "studio",
 ]
-RUN = """
-import atexit, json, sys
-atexit.register(lambda: print("\\n" + json.dumps(sorted(sys.modules)), file=sys.stderr))
-sys.argv = ["mottle", *{arguments!r}]
+# Runs command lines, each in a copy of a process that has imported the program and nothing else.
+SERVE = """
+import json, os, sys
 from mottle.cli.app import main
-main()
+for line in sys.stdin:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        sys.argv = ["mottle", *json.loads(line)]
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        modules = sorted({name.partition(".")[0] for name in sys.modules})
+        os.write(writer, json.dumps([code, modules]).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        print(answer.read(), flush=True)
+    os.waitpid(child, 0)
 """
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[[list[str]], tuple[int, set[str]]]]:
+    """Run a command line; returns its exit code and the top-level packages it has loaded."""
+    command = [sys.executable, "-c", SERVE]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def ask(arguments: list[str]) -> tuple[int, set[str]]:
+            print(json.dumps(arguments), file=process.stdin, flush=True)
+            code, modules = json.loads(process.stdout.readline())
+            return code, set(modules)
+
+        yield ask
 
 
 def loaded(code: str) -> tuple[int, set[str]]:
@@ -48,15 +85,15 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], [], ["anonymise"]])
-def test_the_group_of_commands_loads_nothing_that_commands_need(arguments: list[str]) -> None:
-    code, modules = loaded(RUN.format(arguments=arguments))
+def test_the_group_of_commands_loads_nothing_that_commands_need(run, arguments: list[str]) -> None:
+    code, modules = run(arguments)
     assert code == (0 if arguments and arguments[0].startswith("-") else 2)
     assert not modules & (HEAVY | {"numpy"})
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_a_command_loads_nothing_heavy(command: str) -> None:
-    code, modules = loaded(RUN.format(arguments=[command, "--help"]))
+def test_help_of_a_command_loads_nothing_heavy(run, command: str) -> None:
+    code, modules = run([command, "--help"])
     assert code == 0
     assert not modules & (HEAVY | {"numpy"})
 
@@ -88,8 +125,8 @@ def test_help_of_a_command_loads_nothing_heavy(command: str) -> None:
     ],
     ids=" ".join,
 )
-def test_a_usage_error_loads_nothing_heavy(arguments: list[str]) -> None:
-    code, modules = loaded(RUN.format(arguments=arguments))
+def test_a_usage_error_loads_nothing_heavy(run, arguments: list[str]) -> None:
+    code, modules = run(arguments)
     assert code == 2
     assert not modules & HEAVY
 
@@ -106,8 +143,8 @@ def test_queries_load_no_statistics_learners_or_frames() -> None:
 
 
 def test_the_list_of_commands_is_complete() -> None:
-    code = RUN.format(arguments=["--help"])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "mottle", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     for command in COMMANDS:
         assert f"\n  {command} " in done.stdout
 
@@ -118,10 +155,10 @@ def test_the_list_of_commands_is_complete() -> None:
     ids=" ".join,
 )
 def test_values_that_do_not_exist_are_refused_before_anything_heavy_is_loaded(
-    wrong: list[str],
+    run, wrong: list[str]
 ) -> None:
     columns = ["--qi", "age", "--k", "5", "-o", "out"]
-    code, modules = loaded(RUN.format(arguments=["anonymize", "people.csv", *columns, *wrong]))
+    code, modules = run(["anonymize", "people.csv", *columns, *wrong])
     assert code == 2
     assert not modules & HEAVY
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -165,3 +166,15 @@ def test_a_column_that_repeats_is_refused() -> None:
     schema = Schema.of(quasi_identifying=["age", "sex"], identifying=["patient"])
     with pytest.raises(UsageError, match="'patient' repeats"):
         compare(table, schema, [KAnonymity(4)], ["nh"])
+
+
+@pytest.mark.parametrize("module", ["altair", "vl_convert"])
+def test_what_draws_charts_is_an_extra_that_is_asked_for_before_anything_runs(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    command = ["compare", "absent.csv", "--qi", "age", "--k", "3", "-o", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2, result.output
+    assert "pip install 'mottle[charts]'" in result.output
+    assert not (tmp_path / "out").exists()

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
-from paths import DOCS
+from paths import DOCS, ROOT
 from typer.testing import CliRunner
 
 from mottle import Hierarchy
 from mottle.cli.app import app
 from mottle.risk.report import COUNTS
+
+OUTPUTS = runpy.run_path(str(ROOT / "tools" / "outputs.py"))
 
 
 def test_examples_of_the_report_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +59,7 @@ def test_examples_of_the_page_about_hierarchies_run(
     exec(compile(code, "hierarchies.md", "exec"), names)
     assert Hierarchy.read("cities.txt") == names["cities"]
     assert names["release"].num_rows == 500
-    (outline,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    (outline,) = re.findall(r"```text\n(\*\n.*?)```", page, re.DOTALL)
     Path("origin.txt").write_text(outline, encoding="utf-8")
     assert Hierarchy.read("origin.txt").leaves == ("France", "Italy", "Antarctica")
 
@@ -81,3 +84,28 @@ def test_commands_of_the_page_about_hierarchies_run(
             Path(target).write_text(result.stdout)
     assert Path("released", "release.csv").exists()
     assert Path("job.amnesia.txt").exists()
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_output_is_shown_below_every_example_that_prints(page: Path) -> None:
+    missing = OUTPUTS["without_output"](page.read_text("utf-8"))
+    assert not missing, f"run python tools/outputs.py docs/{page.name}"
+
+
+def test_an_example_without_its_output_is_found() -> None:
+    text = "```python\nprint(1)\n```\n\nand\n\n```text\n1\n```\n"
+    assert OUTPUTS["without_output"](text) == ["print(1)"]
+    shown = OUTPUTS["with_outputs"](text, "page")
+    assert shown.startswith("```python\nprint(1)\n```\n\n```text\n1\n```\n\nand")
+    assert OUTPUTS["with_outputs"](shown, "page") == shown
+
+
+def test_the_example_for_users_of_anonypy_prints_what_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = (DOCS / "coming-from.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shown = re.search(re.escape(code) + r"```\n\n```text\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "coming-from.md", "exec"), {})
+    assert shown is not None
+    assert capsys.readouterr().out == shown[1]

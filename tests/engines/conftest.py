@@ -58,6 +58,22 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
     return Engine(request.param, tmp_path, session)
 
 
+@pytest.fixture(scope="module")
+def once() -> Callable[[str, Callable[[], Any]], Any]:
+    """Make a release by its name, or return the one of an earlier test of the module.
+
+    For tests that only look at a release: a run on Spark takes seconds.
+    """
+    made: dict[str, Any] = {}
+
+    def get(name: str, make: Callable[[], Any]) -> Any:
+        if name not in made:
+            made[name] = make()
+        return made[name]
+
+    return get
+
+
 @pytest.fixture(scope="session")
 def crowd() -> Callable[[int], tuple[pa.Table, Schema]]:
     """People with columns of several kinds and roles."""

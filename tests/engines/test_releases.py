@@ -17,9 +17,29 @@ pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::Resour
 ROWS = 1100
 
 
-def test_a_release_is_asked_and_saved_whatever_made_it(engine, crowd, tmp_path: Path) -> None:
-    table, schema = crowd(ROWS)
-    release = engine.anonymize(table, schema, KAnonymity(5), method="nh")
+@pytest.fixture
+def made(engine, crowd, once) -> tuple[Release, list[Progress]]:
+    """A release by each engine, and what was heard of its progress."""
+
+    def make() -> tuple[Release, list[Progress]]:
+        heard: list[Progress] = []
+        options = {"method": "nh", "seed": 3, "progress": heard.append}
+        return engine.anonymize(*crowd(ROWS), KAnonymity(5), **options), heard
+
+    return once(engine.name, make)
+
+
+@pytest.fixture
+def in_memory(crowd, once) -> Release:
+    """The same release, all rows in memory."""
+    return once(
+        "comparison", lambda: mottle.anonymize(*crowd(ROWS), KAnonymity(5), method="nh", seed=3)
+    )
+
+
+def test_a_release_is_asked_and_saved_whatever_made_it(made, crowd, tmp_path: Path) -> None:
+    table, _ = crowd(ROWS)
+    release, _ = made
     assert isinstance(release, Release)
     counted = release.count({"age": (18, 64)})
     true = sum(18 <= age <= 64 for age in table.column("age").to_pylist())
@@ -33,10 +53,9 @@ def test_a_release_is_asked_and_saved_whatever_made_it(engine, crowd, tmp_path: 
     assert pickle.loads(pickle.dumps(release)).table.equals(release.table)
 
 
-def test_columns_come_out_in_the_same_order_and_types(engine, crowd) -> None:
-    table, schema = crowd(ROWS)
-    release = engine.anonymize(table, schema, KAnonymity(5), method="nh")
-    in_memory = mottle.anonymize(table, schema, KAnonymity(5), method="nh")
+def test_columns_come_out_in_the_same_order_and_types(made, in_memory, crowd) -> None:
+    table, _ = crowd(ROWS)
+    release, _ = made
     assert release.table.schema.equals(in_memory.table.schema)
     assert [column.name for column in release.columns] == table.column_names[1:]
     assert [column.totals for column in release.columns] == [
@@ -44,11 +63,9 @@ def test_columns_come_out_in_the_same_order_and_types(engine, crowd) -> None:
     ]
 
 
-def test_engines_lose_about_the_same(engine, crowd) -> None:
-    table, schema = crowd(ROWS)
-    loss = engine.anonymize(table, schema, KAnonymity(5), method="nh").gcp
-    in_memory = mottle.anonymize(table, schema, KAnonymity(5), method="nh").gcp
-    assert loss == pytest.approx(in_memory, rel=0.25)
+def test_engines_lose_about_the_same(made, in_memory) -> None:
+    release, _ = made
+    assert release.gcp == pytest.approx(in_memory.gcp, rel=0.25)
 
 
 @pytest.mark.parametrize(("guarantee", "method"), [(KAnonymity(5), "nh"), (LDiversity(2), "auto")])
@@ -102,23 +119,19 @@ def test_columns_made_coarser_are_published_in_bins(engine) -> None:
     assert release.gcp == pytest.approx(in_memory.gcp, rel=0.25)
 
 
-def test_a_seed_repeats_the_rows(engine, crowd) -> None:
+def test_a_seed_repeats_the_rows(engine, made, crowd) -> None:
     table, schema = crowd(ROWS)
-    first = engine.anonymize(table, schema, KAnonymity(5), method="nh", seed=3)
+    first, _ = made
     assert first.certificate.seed == 3
     assert any("seed" in note for note in first.certificate.notes)
     text = first.to_text()
-    if engine.name == "streaming":
-        (engine.folder / "streamed").rename(engine.folder / "first")
     if engine.name == "spark":  # rows are dealt to partitions as Spark likes
         return
     assert engine.anonymize(table, schema, KAnonymity(5), method="nh", seed=3).to_text() == text
 
 
-def test_progress_is_reported_and_ends(engine, crowd) -> None:
-    table, schema = crowd(ROWS)
-    heard: list[Progress] = []
-    engine.anonymize(table, schema, KAnonymity(5), method="nh", progress=heard.append)
+def test_progress_is_reported_and_ends(made) -> None:
+    _, heard = made
     assert heard[-1].stage == "done"
     assert heard[-1].gcp is not None
 

@@ -100,7 +100,7 @@ def odd_tables(draw) -> tuple[pa.Table, Schema]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=250)
+@settings(max_examples=100)  # of every method: coding, covering and publishing see all of them
 @given(
     case=odd_tables(),
     k=st.one_of(st.integers(2, 4), st.integers(2, 17)),

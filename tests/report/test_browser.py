@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -155,3 +157,45 @@ def test_validator_finds_faults(tmp_path: Path, faults_of: Faults) -> None:
     page = tmp_path / "bad.html"
     page.write_text("<!DOCTYPE html><html lang=en><title>x</title><p><table><p></table>")
     assert faults_of([page])
+
+
+A4_WIDTH, A4_HEIGHT = 673, 994  # CSS pixels inside the margins of the style sheet
+
+
+def printed(browser, page: Path) -> tuple[float, int]:
+    """Where the first page's content ends on paper, and the number of pages."""
+    browser.open(page)
+    pages = len(re.findall(rb"/Type\s*/Page\b", browser.pdf()))
+    browser.send(
+        "Emulation.setDeviceMetricsOverride",
+        width=A4_WIDTH,
+        height=A4_HEIGHT,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
+    browser.send("Emulation.setEmulatedMedia", media="print", features=[])
+    ends = browser.run("document.querySelector('#summary').getBoundingClientRect().bottom")
+    browser.send("Emulation.setEmulatedMedia", media="", features=[])
+    return float(ends), pages
+
+
+@pytest.mark.parametrize("kind", ["publishable", "internal", "apart", "audited", "sets"])
+def test_what_an_officer_signs_fits_one_printed_page(browser, pages, kind: str) -> None:
+    ends, count = printed(browser, pages[kind])
+    assert 200 < ends < A4_HEIGHT
+    assert count > 1
+
+
+def test_many_columns_do_not_make_many_pages(browser, tmp_path: Path) -> None:
+    random = np.random.default_rng(2)
+    table = pa.table({f"question_{place:02d}": random.integers(0, 6, 60) for place in range(48)})
+    schema = Schema.of(
+        quasi_identifying=table.column_names[:20],
+        rest="insensitive",
+        context={"purpose": "long " * 60, "controls": ["one", "two"], "checklists": "wp216"},
+    )
+    release = anonymize(table, schema, KAnonymity(3), effort=0, seed=1)
+    (tmp_path / "wide.html").write_text(report_html(release), encoding="utf-8")
+    ends, count = printed(browser, tmp_path / "wide.html")
+    assert ends < A4_HEIGHT
+    assert count <= 12

@@ -71,3 +71,11 @@ def test_no_thread_outlives_the_work(monkeypatch):
     before = threading.active_count()
     parallel.over_rows(ranges, 100_000)
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(("rows", "elsewhere"), [(40, False), (4000, True)])
+def test_threads_are_started_for_blocks_that_are_worth_it(monkeypatch, rows: int, elsewhere: bool):
+    monkeypatch.setenv("MOTTLE_THREADS", "4")
+    starts = np.arange(0, rows + 1, 4)
+    found = parallel.over_blocks(lambda *_: threading.current_thread(), starts)
+    assert (set(found) != {threading.current_thread()}) is elsewhere

@@ -39,7 +39,9 @@ class Adversary:
     judged: bool = True
 
 
-ADVERSARIES: Registry[Adversary] = Registry("adversary", "mottle.audit.adversaries")
+ADVERSARIES: Registry[Adversary] = Registry(
+    "adversary", "mottle.audit.adversaries", group="mottle.audit.adversaries"
+)
 
 
 def register(

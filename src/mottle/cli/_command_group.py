@@ -64,6 +64,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Verify",
         "Check the files of RELEASE and its signature; with ORIGINAL and links, every cell.",
     ),
+    "explain": (
+        "Explain",
+        "Say why the cells of a row of RELEASE are wide; for the owner, with ORIGINAL and links.",
+    ),
     "sign": ("Sign", "Sign the files of RELEASE with an SSH key."),
     "compare": (
         "Compare",
@@ -97,6 +101,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "clean": (
         "Clean",
         "Show and remove what killed runs have left: intermediate rows and secrets.",
+    ),
+    "studio": (
+        "Studio",
+        "Open a page in the browser in which a table is anonymized, on this machine alone.",
     ),
     "demo": ("Demo", "Generate a population, anonymize it and show what happened."),
     "compare-sets": (

@@ -14,6 +14,7 @@ from mottle.cli import _jit_cache
 from mottle.cli._console import Console
 from mottle.cli._engine_options import TimeEstimate, duration
 from mottle.pipeline.progress import Progress
+from mottle.utils.progress_lines import tell_progress
 
 err = Console(stderr=True)
 
@@ -88,6 +89,7 @@ def progress_bar(
                 often = "once on this machine" if kept else "in every run on this machine"
                 err.print(f"Compiling the numeric kernels, {often} (about half a minute) …")
             text, share = words.of(progress)
+            tell_progress(progress.stage, text, share, progress.gcp)
             bar.tasks[0].total = None if share is None else 1.0  # without a share, it pulses
             bar.update(task, description=text, completed=share or 0.0)
             if bar.disable:

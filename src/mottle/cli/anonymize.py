@@ -59,6 +59,7 @@ def run(command: Anonymize) -> None:
 def _schema(command: Anonymize) -> Schema:
     """The schema, with reading options as typed, or else as in mottle.toml."""
     schema = command.columns.schema
+    schema = schema.with_context(command.reports.context(schema.context))
     return schema.with_reading(command.source.options.over(schema.reading))
 
 
@@ -86,7 +87,7 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
             original,
             schema,
             guarantee,
-            method=command.method,
+            method=command.chosen_method,
             options=command.effort.options,
             representation=command.representation,
             objective=command.objective,
@@ -122,7 +123,7 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
 
 def _keeps_best(command: Anonymize) -> bool:
     """Whether Ctrl-C ends improving and keeps what was reached; a keyed run has to repeat."""
-    return command.method in ("auto", "freeform", "buckets") and command.effort.key is None
+    return command.chosen_method in ("auto", "freeform", "buckets") and command.effort.key is None
 
 
 def _guarantee(
@@ -136,7 +137,7 @@ def _guarantee(
         original,
         schema,
         max_loss=budget,
-        method=command.method,
+        method=command.chosen_method,
         representation=command.representation,
         objective=command.objective,
         progress=on_progress,
@@ -168,7 +169,7 @@ def _in_chunks(command: Anonymize, scale: Scale) -> Certificate:
             private=command.private,
             internal=command.reports.internal(None, source, command.typed),
             progress=on_progress,
-            method=command.method,
+            method=command.chosen_method,
             representation=command.representation,
             objective=command.objective,
             walk=command.effort.walk,

@@ -48,6 +48,7 @@ def run(command: AnonymizeSets) -> None:
             totals=not command.no_totals,
             progress=on_progress,
             unsafe_paper_randomization=command.effort.unsafe_paper_randomization,
+            context=reports.context(),
         )
         release = release.with_seconds(read=read)
         on_progress(Progress("write", release.error_rate))

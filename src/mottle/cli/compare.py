@@ -17,7 +17,7 @@ from mottle.cli._engine_options import duration
 from mottle.cli.commands import Compare
 from mottle.cli.options.guarantees import words_of
 from mottle.comparison.compare import Comparison, compare
-from mottle.comparison.html import comparison_html
+from mottle.comparison.html import check_charts, comparison_html
 from mottle.comparison.progress import Step, StepTimes
 from mottle.io.atomic_write import ensure_absent, staged
 from mottle.utils.option_values import as_pairs
@@ -35,6 +35,7 @@ _HEADINGS = {
 
 def run(command: Compare) -> None:
     """Run methods under every guarantee and write compare.csv and compare.html."""
+    check_charts()
     output = command.output
     ensure_absent(output, [CSV, HTML], overwrite=command.overwrite)
     table = command.source.read(command.data, command.columns.schema.reading)

@@ -23,9 +23,12 @@ from mottle.io.write_release import (
     write_secretly,
 )
 from mottle.itemsets.data import ItemSets
+from mottle.release.certificate import Certificate
+from mottle.release.data import ReleaseData
 from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.report import EXAMPLES, Owner, report_html
+from mottle.schema.context import Context
 from mottle.schema.model import Schema
 from mottle.schema.reading import ReadOptions
 
@@ -60,7 +63,7 @@ def run(command: Report) -> None:
             check_original(compared, found, None if links is None else links.fingerprint)
         owner = Owner(table, source=command.source.arguments(command.original), examples=people)
     try:
-        page = report_html(found, owner=owner)
+        page = report_html(found, _certificate(command, found), owner)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError(
             f"{release}: the certificate contradicts itself or the release"
@@ -74,6 +77,15 @@ def run(command: Report) -> None:
             write_secretly(page, stage / place.name)
     kind = "" if owner is None else " It is for the owner only: keep it secret."
     Console().print(f"Wrote {place}.{kind}", highlight=False, soft_wrap=True)
+
+
+def _certificate(command: Report, release: ReleaseData) -> Certificate:
+    """The certificate, with the checklists that are asked for."""
+    certificate = release.certificate
+    if not command.checklists:
+        return certificate
+    context = (certificate.context or Context()).with_checklists(command.checklists)
+    return certificate.with_changes(context=context)
 
 
 def _needed(private: Path | None) -> Path:

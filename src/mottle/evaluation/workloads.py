@@ -200,7 +200,7 @@ class QueryError:
     Attributes
     ----------
     median, mean : float
-        Of the relative errors |expected - true| / true, over queries whose true count is not 0.
+        Of the relative errors `|expected - true| / true`, over queries whose true count is not 0.
     query_count : int
         The number of queries.
     dropped : int

@@ -48,3 +48,40 @@ def check_declared(
         raise ValueError(f"Method '{name}' must name its mixed decision exactly if it has one.")
     if bool(offers & _VALUES) == (decides_by is DecidesBy.QUASI_IDENTIFIERS):
         raise ValueError(f"Method '{name}' must declare by what it keeps caps, if it keeps any.")
+
+
+def in_words(decides_by: DecidesBy, mixed_decision: str | None = None) -> str:
+    """Say for readers of a certificate what the decisions of a method depended on.
+
+    Parameters
+    ----------
+    decides_by : DecidesBy
+        What they depended on.
+    mixed_decision : str, optional
+        The decision that depended on both, if one did.
+
+    Returns
+    -------
+    str
+        One or two sentences.
+
+    Examples
+    --------
+    >>> in_words(DecidesBy.QUASI_IDENTIFIERS)[:54]
+    'Which originals a record may stand for was decided by '
+    """
+    what = "Which originals a record may stand for was decided by"
+    match decides_by:
+        case DecidesBy.QUASI_IDENTIFIERS:
+            how = "quasi-identifiers alone; sensitive values took no part in it."
+        case DecidesBy.SEPARATELY:
+            how = (
+                "steps of which each looked at quasi-identifiers or at sensitive values, and none"
+                " at both of the records it decided about."
+            )
+        case DecidesBy.BOTH:
+            how = (
+                f"quasi-identifiers and sensitive values together: {mixed_decision}. Whoever knows"
+                " the algorithm and replays its decisions may infer more than the shares stated."
+            )
+    return f"{what} {how} Which of them is the true one was drawn at random."

@@ -224,8 +224,8 @@ class Hierarchy:
     def ncp(self, values: Iterable[str]) -> float:
         """Return the normalized certainty penalty of the values' lowest common ancestor (FAST07).
 
-        NCP = 0 if card(u) = 1, else card(u) / |A|, with u the lowest common ancestor, card(u) the
-        number of its leaves and |A| that of all leaves of the hierarchy.
+        NCP = 0 if card(u) = 1, else `card(u) / |A|`, with u the lowest common ancestor, card(u) the
+        number of its leaves and `|A|` that of all leaves of the hierarchy.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -208,10 +208,17 @@ def _checksum(path: Path) -> str:
 
 def write_atomic(path: Path, text: str) -> None:
     """Write a small private file such that it either has all of its content or does not exist."""
-    partial = path.with_name(f"{path.name}.partial")
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    write_together({path: text})
+
+
+def write_together(texts: Mapping[Path, str]) -> None:
+    """Write small private files; where there is no room for all of them, none is replaced."""
+    partials = {path: path.with_name(f"{path.name}.partial") for path in texts}
+    for path, partial in partials.items():
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(texts[path])
+            file.flush()
+            os.fsync(file.fileno())
+    for path, partial in partials.items():
+        os.replace(partial, path)

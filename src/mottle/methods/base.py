@@ -176,6 +176,8 @@ class Method:
     mixed_decision: str = ""  # the decision that depends on both, if there is one
     options: tuple[MethodOption[Any], ...] = ()  # constants that users may set
     follows_objective: bool = False  # whether it keeps the objective of the run low
+    # Why it gives no other guarantee, and the remedy; None: as other methods say it.
+    why_no_more: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         check_declared(self.name, self.offers, self.decides_by, self.mixed_decision)
@@ -288,6 +290,8 @@ class Method:
         """
         guarantee = check_is_guarantee(guarantee)
         if not self.gives(guarantee):
+            if self.why_no_more is not None:
+                raise UsageError(*self.why_no_more)
             safe = {name: other for name, other in registered().items() if not other.unsafe}
             able = [name for name, other in safe.items() if other.gives(guarantee)]
             raise UsageError(
@@ -348,7 +352,7 @@ class Method:
         return codes if self.sets is SetColumns.VOTED else along_orders(codes)
 
 
-METHODS: Registry[Method] = Registry("method", "mottle.methods")
+METHODS: Registry[Method] = Registry("method", "mottle.methods", group="mottle.methods")
 
 
 def register(
@@ -366,6 +370,7 @@ def register(
     mixed_decision: str = "",
     options: tuple[MethodOption[Any], ...] = (),
     follows_objective: bool = False,
+    why_no_more: tuple[str, str] | None = None,
 ) -> Callable[[Arrange], Arrange]:
     """Make the decorated function available as a method.
 
@@ -397,6 +402,8 @@ def register(
         Constants that users may set.
     follows_objective : bool
         Whether it keeps the objective of the run low.
+    why_no_more : tuple of str, optional
+        Why it gives no guarantee beyond those it offers, and the remedy, for the message.
 
     Returns
     -------
@@ -421,6 +428,7 @@ def register(
                 mixed_decision,
                 options,
                 follows_objective,
+                why_no_more,
             )
         )
         return arrange

@@ -58,12 +58,14 @@ from mottle.pipeline.unit import (
 )
 from mottle.release.certificate import AUDITS, ReleaseKind
 from mottle.release.data import ReleaseData
+from mottle.release.limits import with_audit
 from mottle.release.links import Links
 from mottle.release.per_person import one_row_per_person
 from mottle.release.publish import check_publishable
 from mottle.release.two_tables import add_disclosure_notice
 from mottle.release.unchanged import unchanged_of
 from mottle.release.value_totals import least_total
+from mottle.risk.certified import risk_of_rows, shares_along_edges
 from mottle.schema.model import Objective, Representation, Role, Schema
 from mottle.utils.csprng import Purpose, Secret
 from mottle.utils.untrusted.memory import check_work
@@ -329,6 +331,13 @@ def anonymize(
             k=demand.degree,
         ),
         history=None if over_time is None else over_time.facts,
+        risk_before=None
+        if demand.dummies
+        else risk_of_rows(codes.matrix, None if demand.people is None else demand.people),
+        shares=None
+        if demand.people is None
+        else shares_along_edges(part.links.graph, demand.people),
+        context=schema.context,
     )
     if records.least_total is not None and published.sensitive is None and not demand.dummies:
         with clock.stage("calibrate"):
@@ -364,7 +373,7 @@ def anonymize(
                 original, release, schema=schema, guarantee=guarantee, replay=replay
             )
         # without its time, which depends on the true assignment
-        certificate = certificate.with_changes(audit=public_audit(audited, settings.audit))
+        certificate = with_audit(certificate, public_audit(audited, settings.audit))
         release = replace(release, certified=certificate, audited=audited)
     clock.report_end()
     return release

@@ -38,6 +38,8 @@ from mottle.release.set_release import (
     publish,
 )
 from mottle.release.value_totals import least_total
+from mottle.risk.certified import risk_of_sets
+from mottle.schema.context import Context
 from mottle.schema.model import Objective, Role, Schema, Unit
 from mottle.utils.csprng import Secret
 
@@ -59,6 +61,7 @@ def anonymize_sets(
     totals: bool = True,
     progress: Callable[[Progress], None] | None = None,
     unsafe_paper_randomization: bool = False,
+    context: Context | Mapping[str, object] | None = None,
 ) -> SetRelease:
     """Anonymize sets; nothing is returned unless all invariants hold.
 
@@ -95,6 +98,8 @@ def anonymize_sets(
     unsafe_paper_randomization : bool
         For experiments only: draw by the paper's random walk although the graph depends on labels,
         which leaks them. The certificate says so.
+    context : Context or mapping, optional
+        What the owner states about the release, as for `mottle.Schema.of`.
 
     Returns
     -------
@@ -137,6 +142,7 @@ def anonymize_sets(
             f"Method '{chosen.name}' follows its paper exactly and does not keep the guarantee.",
             "For experiments, add --unsafe-paper-randomization.",
         )
+    stated = Context.of_toml(context, "the context")
     secret = Secret.draw(seed)
     data = as_sets(data)
     check_names(data)
@@ -163,6 +169,8 @@ def anonymize_sets(
         notes=_notes(data, part.published.table),
         seconds=clock.seconds,
         unit=UnitFacts(protects=Unit.PERSON, statement=_UNIT),
+        risk_before=risk_of_sets(data),
+        context=stated,
         cover_check="possible worlds",
         items=data.universe,
         error_rate=part.loss.mean,

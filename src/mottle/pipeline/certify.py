@@ -34,14 +34,19 @@ from mottle.release.certificate import (
     MethodFacts,
     ObjectiveFacts,
     ReleaseKind,
+    RiskFacts,
     RunParameters,
     SensitiveFacts,
     UnitFacts,
 )
 from mottle.release.column import PublishedColumn
+from mottle.release.evidence_facts import RiskFigures
 from mottle.release.formula_guard import GUARD
+from mottle.release.limits import known_record, limits_of
 from mottle.release.unchanged import certified, warnings_about
 from mottle.release.unit_words import about_rows
+from mottle.risk.certified import PersonShares, risk_by_graph
+from mottle.schema.context import Context
 from mottle.schema.model import Role, Schema, Unit
 from mottle.schema.rules import Rule
 from mottle.utils.dependence import Dependence
@@ -84,6 +89,9 @@ def certify(
     unit: UnitFacts | None = None,
     engine: EngineFacts | None = None,
     history: HistoryFacts | None = None,
+    risk_before: RiskFigures | None = None,
+    shares: PersonShares | None = None,
+    context: Context | None = None,
     cover_check: str = "covered",
     **entries: Any,
 ) -> Certificate:
@@ -128,6 +136,12 @@ def certify(
         How the table was worked on in chunks.
     history : HistoryFacts, optional
         How the release continues earlier ones.
+    risk_before : RiskFigures, optional
+        How easily people are found in the table, where that was measured.
+    shares : PersonShares, optional
+        The shares of people among preimages, where people have several rows and it was measured.
+    context : Context, optional
+        What the owner states about the release.
     cover_check : str
         The name of invariant 2.
     **entries : object
@@ -168,13 +182,16 @@ def certify(
         entries["history"] = history
     if survey_weight is not None:
         entries["survey_weight"] = survey_weight
+    if context is not None:
+        entries["context"] = context
     if rules:
         entries["rules"] = tuple(rules)
     if unit is not None:
         entries["unit"] = unit
     of_rows = unit is not None and unit.protects is Unit.ROW
     worded = about_rows if of_rows else str
-    return Certificate(
+    similar = _similar_values(guarantee, sensitive)
+    certificate = Certificate(
         format=Certificate.model_fields["format"].default,
         kind=kind,
         mottle=__version__,
@@ -210,15 +227,20 @@ def certify(
                 *notes,
                 *_notes(total, settings, guarantee, protected),
                 *([_mixed_decision(declared)] if decides_by is DecidesBy.BOTH else []),
-                *_similar_values(guarantee, sensitive),
+                *_method_of_others(declared),
+                *similar,
                 *_limits_of_buckets(method),
+                *_price_of_groups(method, total),
             )
         ),
+        risk=_risk(total, risk_before, shares, of_rows=of_rows, two_tables=two_tables),
+        known_record=known_record(method),
         formula_guard=GUARD,
         sha256={},
         seconds=dict(seconds),
         **entries,
     )
+    return certificate.with_changes(limits=limits_of(certificate, similar_values=bool(similar)))
 
 
 def method_facts(
@@ -234,6 +256,22 @@ def method_facts(
 def _declared(kind: ReleaseKind, method: MethodFacts) -> Method | SetMethod:
     """The method that arranged the records, with what it declares about its decisions."""
     return (SET_METHODS if kind is ReleaseKind.SETS else METHODS)[method.used]
+
+
+def _risk(
+    total: Measurements,
+    before: RiskFigures | None,
+    shares: PersonShares | None,
+    *,
+    of_rows: bool,
+    two_tables: bool,
+) -> RiskFacts:
+    """How easily people are found; where quasi-identifiers are exact, as easily as before."""
+    after = risk_by_graph(total.rows, total.degrees, total.people.get("largest_share"), shares)
+    counts = Unit.ROW if of_rows else Unit.PERSON
+    if before is None:
+        return RiskFacts(counts=counts, after=after)
+    return RiskFacts(counts=counts, before=before, after=before if two_tables else after)
 
 
 def _objective_facts(
@@ -287,15 +325,26 @@ def _notes(
 
 def _limits_of_buckets(method: MethodFacts) -> list[str]:
     """State what one known record gives away, and what the caps do not bound."""
-    others = method.facts.get("known_records")
-    if others is None:
+    known = known_record(method)
+    if known.others is None:
         return []
     return [
-        "Whoever knows one true record, her own for instance, can learn at most"
-        f" {others:,} {'other' if others == 1 else 'others'} from it.",
+        known.statement,
         "The bounds on sensitive values hold against whoever knows how often values occur, not how"
         " they go with quasi-identifiers. Whoever assumes that similar people have similar values"
         " may infer more; fewer known records make that harder.",
+    ]
+
+
+def _price_of_groups(method: MethodFacts, total: Measurements) -> list[str]:
+    """State what groups of identical rows lose beyond cells of their own."""
+    price = method.facts.get("price")
+    if not isinstance(price, float):
+        return []
+    return [
+        "Groups of identical rows were asked for. They lose"
+        f" {100 * total.mean_loss:.1f} % (GCP), {100 * price:+.1f} points compared with cells of"
+        f" every record's own (method '{method.facts.get('compared_with')}', not improved)."
     ]
 
 
@@ -307,6 +356,19 @@ def _mixed_decision(method: Method | SetMethod) -> str:
         " that may be a person's, but whoever knows the algorithm and replays its decisions may"
         " infer more (minimality attack). Method 'buckets' makes no such decision."
     )
+
+
+def _method_of_others(method: Method | SetMethod) -> list[str]:
+    """Note that a method is not mottle's, and what rests on the word of its authors."""
+    registry = SET_METHODS if isinstance(method, SetMethod) else METHODS
+    distribution = registry.distribution_of(method.name)
+    if distribution is None:
+        return []
+    return [
+        f"Method '{method.name}' is not part of mottle; it comes from {distribution}. The checks of"
+        " this run were made as on any other release. What its decisions depend on is stated by"
+        " its authors, and mottle's proofs do not cover it."
+    ]
 
 
 def _similar_values(guarantee: Guarantee, sensitive: Sequence[SensitiveValues]) -> list[str]:

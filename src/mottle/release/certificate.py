@@ -16,10 +16,13 @@ from functools import cache
 from importlib import resources
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from mottle.errors import DataError
-from mottle.guarantees.decisions import DecidesBy
+from mottle.guarantees.decisions import DecidesBy, in_words
+from mottle.release.evidence_facts import KnownRecordFacts, LimitFacts, RiskFacts
+from mottle.release.facts import Facts, OpenFacts, as_json
+from mottle.schema.context import Context
 from mottle.schema.model import Role, Unit
 from mottle.schema.rules import MOST_RULES, Rule
 from mottle.utils.untrusted.text import parse_json
@@ -38,9 +41,12 @@ __all__ = [
     "FindingFacts",
     "GuaranteeClaim",
     "HistoryFacts",
+    "KnownRecordFacts",
+    "LimitFacts",
     "Measured",
     "MethodFacts",
     "ReleaseKind",
+    "RiskFacts",
     "RunParameters",
     "SensitiveFacts",
     "SensitiveTable",
@@ -54,15 +60,6 @@ OWNER_KEY = "owner's key"  # a source of randomness
 FORMAT = 2  # of certificate.json; files that do not state a format have format 1
 
 
-def _as_json(content: object) -> object:
-    """Return nested content with tuples as lists, as it is read back from a file."""
-    if isinstance(content, Mapping):
-        return {key: _as_json(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_as_json(value) for value in content]
-    return content
-
-
 class ReleaseKind(StrEnum):
     """The kinds of release that a folder can hold."""
 
@@ -71,39 +68,7 @@ class ReleaseKind(StrEnum):
     SETS = "sets"  # sets of items, with or without labels
 
 
-class _Facts(BaseModel):
-    """A part of the certificate with fixed entries."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the part as it is written to the file.
-
-        Returns
-        -------
-        dict
-            Only types of JSON; entries that were not set are left out.
-        """
-        return self.model_dump(mode="json", exclude_unset=True)
-
-
-class _OpenFacts(_Facts):
-    """A part to which guarantees, methods and checks add entries of their own."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _json_types(cls, content: object) -> object:
-        return _as_json(content)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The entries beyond those that every part of this kind has."""
-        return dict(self.model_extra or {})
-
-
-class GuaranteeClaim(_OpenFacts):
+class GuaranteeClaim(OpenFacts):
     """A guarantee as a statement, with its parameters (k, l, beta …) as further entries."""
 
     name: str
@@ -117,7 +82,7 @@ class GuaranteeClaim(_OpenFacts):
         return self.parts or (self,)
 
 
-class MethodFacts(_OpenFacts):
+class MethodFacts(OpenFacts):
     """The method that made a release, and what it states about its own decisions."""
 
     name: str
@@ -126,6 +91,7 @@ class MethodFacts(_OpenFacts):
     picked: str | None = None  # the method that 'auto' chose
     decides_by: str | None = None  # the data on which its decisions depend
     mixed_decision: str | None = None  # the decision that depends on sensitive values as well
+    decisions: str | None = None  # the same in words
 
     @property
     def used(self) -> str:
@@ -153,10 +119,16 @@ class MethodFacts(_OpenFacts):
             The changed copy.
         """
         mixed = {} if mixed_decision is None else {"mixed_decision": mixed_decision}
-        return self.model_copy(update={"decides_by": self.decides_by or decides_by, **mixed})
+        return self.model_copy(
+            update={
+                "decides_by": self.decides_by or decides_by,
+                **mixed,
+                "decisions": in_words(DecidesBy(decides_by), mixed_decision),
+            }
+        )
 
 
-class RunParameters(_Facts):
+class RunParameters(Facts):
     """Options of the run that a reader needs to know."""
 
     representation: str | None = None  # None for sets
@@ -166,17 +138,17 @@ class RunParameters(_Facts):
     effort: float | None = None  # time limit in seconds; None: until improving no longer paid
     least_total: int | None = None  # fewest records of a published total; None: no totals
     # Options of the method that differ from its defaults, by name.
-    options: dict[str, int | float | str] = {}
+    options: dict[str, int | float | str] = Field(default_factory=dict)
 
 
-class ObjectiveFacts(_Facts):
+class ObjectiveFacts(Facts):
     """The loss that the method kept low, and its mean over all records."""
 
     name: str  # "reading", "ncp" or "entropy"; columns may name another one
     loss: float  # 0 where all cells are exact, about 1 where they say no more than the totals
 
 
-class EngineFacts(_Facts):
+class EngineFacts(Facts):
     """The engine that processed a table in chunks."""
 
     name: str
@@ -186,7 +158,7 @@ class EngineFacts(_Facts):
     chunks: int
 
 
-class ColumnFacts(_Facts):
+class ColumnFacts(Facts):
     """A column of the input or of the release; nothing about its values."""
 
     name: str
@@ -209,7 +181,7 @@ class ColumnFacts(_Facts):
         return {"importance" if key == "weight" else key: content[key] for key in content}
 
 
-class SensitiveFacts(_Facts):
+class SensitiveFacts(Facts):
     """Counts about sensitive values, or groups of similar ones, that are protected by a cap."""
 
     columns: tuple[str, ...]
@@ -222,7 +194,7 @@ class SensitiveFacts(_Facts):
     cap: float | None = None  # groups: the highest share that one may have among anybody's matches
 
 
-class UnchangedColumns(_Facts):
+class UnchangedColumns(Facts):
     """How many rows the columns that are published as they are single out, as the release shows."""
 
     rows: int  # that were examined
@@ -230,7 +202,7 @@ class UnchangedColumns(_Facts):
     together: float | None = None  # the same for all of them together, if there are several
 
 
-class HistoryFacts(_Facts):
+class HistoryFacts(Facts):
     """How a release continues earlier ones; it follows from who was in the tables when."""
 
     release: int  # its number; earlier ones are 1 .. release - 1
@@ -243,7 +215,7 @@ class HistoryFacts(_Facts):
     withheld: int  # people of the table whose block is no longer published
 
 
-class UnitFacts(_Facts):
+class UnitFacts(Facts):
     """What one row is taken for: what is protected, and what k counts."""
 
     protects: Unit  # people, or rows
@@ -256,14 +228,14 @@ class UnitFacts(_Facts):
     original_rows: int | None = None  # before that
 
 
-class SensitiveTable(_Facts):
+class SensitiveTable(Facts):
     """The second table of a release of two tables: sensitive values by group."""
 
     rows: int
     columns: tuple[ColumnFacts, ...]
 
 
-class Degrees(_Facts):
+class Degrees(Facts):
     """The number of originals that published records may stand for."""
 
     min: int
@@ -271,7 +243,7 @@ class Degrees(_Facts):
     records: tuple[tuple[int, int], ...] = ()  # (degree, number of records that have it)
 
 
-class CalibrationFacts(_Facts):
+class CalibrationFacts(Facts):
     """How far answers about quasi-identifiers are off, compared with the error that cells suggest.
 
     A function of published cells and of quasi-identifiers; nothing about sensitive values or links.
@@ -290,7 +262,7 @@ class CalibrationFacts(_Facts):
     columns: Mapping[str, float]  # median relative error of counts with a condition on it
 
 
-class Measured(_OpenFacts):
+class Measured(OpenFacts):
     """The measurements of a check; checks add entries of their own."""
 
     blocks: int | None = None
@@ -299,7 +271,7 @@ class Measured(_OpenFacts):
     highest_share_of_cap: float | None = None
 
 
-class Check(_Facts):
+class Check(Facts):
     """One of the invariants, checked before anything was written."""
 
     invariant: int
@@ -308,7 +280,7 @@ class Check(_Facts):
     measured: Measured
 
 
-class FindingFacts(_Facts):
+class FindingFacts(Facts):
     """The result of one adversary of the audit."""
 
     adversary: str
@@ -323,17 +295,17 @@ class FindingFacts(_Facts):
     @field_validator("details", mode="before")
     @classmethod
     def _json_types(cls, content: object) -> object:
-        return _as_json(content)
+        return as_json(content)
 
 
-class OwnerVerdict(_Facts):
+class OwnerVerdict(Facts):
     """The adversaries judged by the true assignment: whether the guarantee held against all."""
 
     adversaries: tuple[str, ...]
     passed: bool
 
 
-class AuditSummary(_Facts):
+class AuditSummary(Facts):
     """The audit, from the run's own measurements (basic) or by all adversaries (full)."""
 
     level: str
@@ -343,7 +315,7 @@ class AuditSummary(_Facts):
     seconds: Mapping[str, float] | None = None  # by adversary, on certificates of earlier versions
 
 
-class Certificate(_Facts):
+class Certificate(Facts):
     """The certificate of a release.
 
     >>> sorted(Certificate.model_fields)[:4]
@@ -379,6 +351,11 @@ class Certificate(_Facts):
     seed: int | None = None
     checks: tuple[Check, ...]
     audit: AuditSummary | None = None
+    # How easily people are found, before and after; None on certificates of earlier versions.
+    risk: RiskFacts | None = None
+    known_record: KnownRecordFacts | None = None  # what one known true record gives away
+    limits: tuple[LimitFacts, ...] = ()  # what was not examined, and what is not promised
+    context: Context | None = None  # as the owner stated it; None: nothing was stated
     notes: tuple[str, ...] = ()
     # What stands before texts of the CSV files that begin like formulas; None: nothing does.
     formula_guard: str | None = None

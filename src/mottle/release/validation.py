@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from mottle.errors import DataError, MottleError
 from mottle.guarantees.from_certificate import guarantee_on
-from mottle.release.certificate import Certificate, ColumnFacts, ReleaseKind
+from mottle.release.certificate import Certificate, ColumnFacts, ReleaseKind, RiskFacts
 from mottle.release.column import PublishedColumn
 from mottle.schema.columns import Objective
 from mottle.utils.arrow import check_numbers
@@ -23,6 +23,7 @@ __all__ = ["check_cells", "check_certificate", "check_described", "check_release
 MOST_ROWS = 10**15  # more than anybody has
 MOST_FACTORS = 20  # of a calibration, by number of columns
 LARGEST_FACTOR = 1e9
+MOST_LIMITS = 1000
 
 
 def check_release(
@@ -103,6 +104,10 @@ def check_certificate(certificate: Certificate, source: str) -> Certificate:
             entry.values < 0 or not 0 <= entry.largest_share <= 1 for entry in certificate.sensitive
         ),
         "calibration": not _can_be_true(certificate),
+        "risk": not _are_chances(certificate.risk),
+        "known_record": certificate.known_record is not None
+        and not 0 <= (certificate.known_record.others or 0) <= MOST_ROWS,
+        "limits": len(certificate.limits) > MOST_LIMITS,
         "seconds": any(not 0 <= time <= MOST_ROWS for time in certificate.seconds.values()),
     }
     found = [name for name, is_wrong in wrong.items() if is_wrong]
@@ -135,6 +140,15 @@ def _can_be_true(certificate: Certificate) -> bool:
         and 1 <= stated.questions <= MOST_ROWS
         and {*stated.columns, *stated.column_factors} <= described
     )
+
+
+def _are_chances(risk: RiskFacts | None) -> bool:
+    """Whether all figures of a risk are shares."""
+    if risk is None:
+        return True
+    stated = [*risk.after.to_dict().values()]
+    stated += [] if risk.before is None else [*risk.before.to_dict().values()]
+    return all(share is None or 0 <= share <= 1 for share in stated)
 
 
 def check_described(

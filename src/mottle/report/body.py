@@ -11,6 +11,8 @@ from mottle.evaluation.query_accuracy import QueryAccuracy
 from mottle.io.batch_source import Source
 from mottle.itemsets.data import ItemSets
 from mottle.report.columns import ColumnReport
+from mottle.report.identical_rows import IdenticalRows
+from mottle.report.subgroups import SubgroupLoss
 from mottle.risk import RiskReport
 
 EXAMPLES = 10  # people whose rows an internal report shows before and after
@@ -60,6 +62,8 @@ class Body:
     schema: str = ""  # its mottle.toml
     examples: Examples | None = None
     risk: RiskReport | None = None  # before and after, for the owner
+    subgroups: Sequence[SubgroupLoss] = ()  # that lose most, for the owner
+    identical: IdenticalRows | None = None  # what a checker of equal rows finds; None: not counted
 
 
 def cell_text(value: object) -> str:

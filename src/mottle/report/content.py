@@ -10,13 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mottle.release.certificate import Certificate
+from mottle.release.certificate import Certificate, LimitFacts
 from mottle.release.data import ReleaseData
 from mottle.release.set_release import SetReleaseData
 from mottle.release.unit_words import about_rows
 from mottle.report.body import EXAMPLES, Body, Examples, Owner
+from mottle.report.checklists import Checklist, checklists_of
 from mottle.report.columns import roles
 from mottle.report.set_body import sets_body
+from mottle.report.summary import Summary, summary_of
 from mottle.report.table_body import table_body
 from mottle.report.wording import Promise, checks, holds_against, limits, promises, unit, warnings
 from mottle.schema.model import Role
@@ -42,7 +44,7 @@ class Content(Body):
         The guarantees, in plain words and precisely.
     holds_against : str
         Against whom they hold.
-    limits : list of str
+    limits : list of LimitFacts
         What is not promised.
     warnings : list of str
         Reasons not to publish.
@@ -61,6 +63,10 @@ class Content(Body):
     findings : sequence
         What adversaries achieved: as on the certificate or, in an internal report of a run with a
         full audit, as their owner sees it.
+    summary : Summary
+        What the first page says besides.
+    checklists : list of Checklist
+        Those that are asked for, filled in.
     """
 
     internal: bool
@@ -68,13 +74,15 @@ class Content(Body):
     roles: Mapping[Role, list[str]]
     promises: list[Promise]
     holds_against: str
-    limits: list[str]
+    limits: list[LimitFacts]
     warnings: list[str]
     notes: list[str]
     checks: list[tuple[str, bool]]
     versions: dict[str, str]
     date: str
     unit: str
+    summary: Summary
+    checklists: list[Checklist]
     source: str = ""
     findings: Sequence[Any] = ()
 
@@ -150,13 +158,15 @@ def gather_content(
             for promise in promises(certificate, of_sets=body.of_sets)
         ],
         holds_against=worded(holds_against(certificate, of_sets=body.of_sets)),
-        limits=[worded(limit) for limit in limits(certificate)],
+        limits=limits(certificate),
         warnings=shown_warnings,
         notes=[note for note in certificate.notes if note not in shown_warnings],
         checks=[(worded(words), passed) for words, passed in checks(certificate)],
         versions=_versions(certificate),
         date=f"{today.day} {today:%B %Y}",
         unit=unit(certificate),
+        summary=summary_of(certificate),
+        checklists=checklists_of(certificate),
         source="" if owner is None else owner.source,
         findings=_findings(release, certificate, internal=owner is not None),
     )

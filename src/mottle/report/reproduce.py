@@ -135,6 +135,7 @@ def schema_of(release: ReleaseData) -> Schema:
             per_person=PerPerson.AGGREGATE,
             survey_weight=release.certificate.survey_weight,
             rules=release.certificate.rules,
+            context=release.certificate.context,
         )
     rows = unit is not None and unit.protects is Unit.ROW
     return Schema(
@@ -142,6 +143,7 @@ def schema_of(release: ReleaseData) -> Schema:
         unit=Unit.ROW if rows else None,
         survey_weight=release.certificate.survey_weight,
         rules=release.certificate.rules,
+        context=release.certificate.context,
     )
 
 

@@ -24,6 +24,7 @@ from mottle.release.set_release import SetReleaseData, based_items
 from mottle.report.body import Body, Examples, Owner, cell_text
 from mottle.report.columns import ColumnReport, describe
 from mottle.report.frequent_items import frequent_items
+from mottle.report.identical_rows import identical_rows
 from mottle.report.reproduce import command_of_sets
 from mottle.report.svg import horizontal, percent, shortened
 from mottle.schema.model import Role
@@ -53,6 +54,7 @@ def sets_body(release: SetReleaseData, certificate: Certificate, owner: Owner | 
         examples=None
         if original is None or owner is None or owner.examples is None
         else _examples(original, owner.examples, release),
+        identical=identical_rows(release),
     )
 
 

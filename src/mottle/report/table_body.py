@@ -17,7 +17,9 @@ from mottle.release.data import ReleaseData
 from mottle.release.per_person import original_of
 from mottle.report.body import Body, Examples, Owner, cell_text
 from mottle.report.columns import describe_columns
+from mottle.report.identical_rows import identical_rows
 from mottle.report.reproduce import command_of, schema_comments, schema_of
+from mottle.report.subgroups import SubgroupLoss, subgroup_losses
 from mottle.risk import RiskReport, measure_risk
 from mottle.schema.model import Schema
 
@@ -40,6 +42,8 @@ def table_body(release: ReleaseData, certificate: Certificate, owner: Owner | No
         if original is None or owner is None or owner.examples is None
         else _examples(original, owner.examples, release),
         risk=None if original is None else _risk(original, release),
+        subgroups=() if original is None else _subgroups(original, release),
+        identical=identical_rows(release),
     )
 
 
@@ -64,6 +68,17 @@ def _risk(original: Original, release: ReleaseData) -> RiskReport | None:
         return measure_risk(table, release=release)
     except MottleError:  # a figure that cannot be measured must not cost the release
         return None
+
+
+def _subgroups(original: Original, release: ReleaseData) -> Sequence[SubgroupLoss]:
+    """Who loses most; nothing for tables that are not in memory, and without links."""
+    table = original.source
+    if not isinstance(table, pa.Table):
+        return ()
+    try:
+        return subgroup_losses(release, table)
+    except MottleError:  # a figure that cannot be measured must not cost the release
+        return ()
 
 
 def _method(certificate: Certificate) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mottle.guarantees.base import described_as
-from mottle.guarantees.capability import Capability
-from mottle.release.certificate import Certificate, GuaranteeClaim
-from mottle.schema.model import Role
+from mottle.release.certificate import Certificate, GuaranteeClaim, LimitFacts
+from mottle.release.limits import limits_of
 
 CHECKS = {
     "regular": "Everybody can be hidden among as many records as promised, without exception.",
@@ -95,54 +94,9 @@ def checks(certificate: Certificate) -> list[tuple[str, bool]]:
     ]
 
 
-_UNCHANGED = (
-    "Columns published as they are must not be known to an adversary from elsewhere. Whether"
-    " that is so is the owner's judgement; no software can check it. Nor must they determine"
-    " generalized columns, as a year of birth determines an age."
-)
-
-
-def limits(certificate: Certificate) -> Iterator[str]:
-    """What is not promised, stated explicitly because readers may otherwise assume it."""
-    kinds = [described_as(part.name) for part in certificate.guarantee.each]
-    if all(kind is not None and kind.requires is Capability.K_ANONYMITY for kind in kinds):
-        yield (
-            "What most of a person's candidates have in common can be read off them. k-anonymity"
-            " hides which record is whose, and nothing else; ℓ-diversity or β-likeness bound what"
-            " can be learned about sensitive values."
-        )
-    yield (
-        "Somebody who already knows the true records of other people in the table has fewer"
-        " candidates left for the rest."
-    )
-    yield (
-        "The promise is about this release. Several releases about the same people, taken together,"
-        " can say more than each of them."
-    )
-    if certificate.unit is not None and certificate.unit.largest_share is not None:
-        yield (
-            "Records that can be recognized as one person's, because only that person has a value"
-            " that is published as it is, can be taken together: fewer people fit all of them than"
-            " each of them."
-        )
-    if any(column.role in (Role.SENSITIVE, Role.INSENSITIVE) for column in certificate.columns):
-        yield _UNCHANGED + _singled_out(certificate)
-    yield (
-        "What is true of groups of people remains true: that smokers fall ill more often can be"
-        " learned from any useful release, and applies to every smoker."
-    )
-
-
-def _singled_out(certificate: Certificate) -> str:
-    """How many rows unchanged columns single out, if the certificate says so."""
-    unchanged = certificate.unchanged
-    if unchanged is None:
-        return ""
-    shares = [*unchanged.singles_out.values(), unchanged.together or 0.0]
-    return (
-        f" Whoever knew all of them could find {max(shares):.1%} of the records by them alone,"
-        f" because no other of {unchanged.rows:,} rows examined has the same values."
-    )
+def limits(certificate: Certificate) -> list[LimitFacts]:
+    """What is not promised; of certificates of earlier versions as far as it can be told."""
+    return list(certificate.limits or limits_of(certificate))
 
 
 def warnings(certificate: Certificate) -> Iterator[str]:

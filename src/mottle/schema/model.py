@@ -23,6 +23,7 @@ from mottle.schema.columns import Representation as Representation
 from mottle.schema.columns import Role as Role
 from mottle.schema.columns import Unit as Unit
 from mottle.schema.columns import parse_word as parse_word
+from mottle.schema.context import Context as Context
 from mottle.schema.external_release import (
     EXTERNAL_OPTIONS,
     ExternalRelease,
@@ -44,7 +45,8 @@ class Schema(BaseModel):
     ``survey_weight`` names the column that says how many people of the population a row stands for;
     it is published as it is unless the column is given another role. ``release`` describes how
     another tool wrote the release that is audited, ``reading`` how the table is read (the table
-    ``[read]`` of mottle.toml), ``rules`` what every row obeys (the table ``[rules]``).
+    ``[read]`` of mottle.toml), ``rules`` what every row obeys (the table ``[rules]``), ``context``
+    what the owner states about a release (the table ``[context]``).
 
     >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
     >>> [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
@@ -61,6 +63,7 @@ class Schema(BaseModel):
     release: ExternalRelease | None = None
     reading: ReadOptions = ReadOptions()
     rules: tuple[Rule, ...] = Field(default=(), max_length=MOST_RULES)
+    context: Context | None = None
 
     @field_validator("rest", "unit", "per_person", mode="before")
     @classmethod
@@ -177,6 +180,7 @@ class Schema(BaseModel):
         tops: Mapping[str, float | date | str] | None = None,
         granularities: Mapping[str, str] | None = None,
         rules: Mapping[str, str] | None = None,
+        context: Context | Mapping[str, object] | None = None,
     ) -> Schema:
         """Build a schema from lists of column names, and options by column name.
 
@@ -246,6 +250,9 @@ class Schema(BaseModel):
             By name: what every row obeys, such as "if age < 15 then occupation is 'none'"
             (docs/guide.md). Rules about quasi-identifiers are published, and sampled tables obey
             them.
+        context : Context or mapping of str to object, optional
+            What the owner states about a release, which is published as it is given: ``purpose``,
+            ``recipients``, ``controls``, ``reviewer``, ``review_by``, ``checklists``.
 
         Returns
         -------
@@ -306,6 +313,7 @@ class Schema(BaseModel):
             "per_person": per_person,
             "survey_weight": survey_weight,
             "rules": rules or {},
+            "context": context,
         }
         return _validated("the schema", content, folder=Path())
 
@@ -397,6 +405,7 @@ class Schema(BaseModel):
             lines += self.release.to_toml()
         lines += self.reading.to_toml()
         lines += rule_lines(self.rules)
+        lines += [] if self.context is None else self.context.to_toml()
         for column in self.columns:
             lines += column_lines(column, (comments or {}).get(column.name, ""), folder)
         return "\n".join(lines)
@@ -497,6 +506,21 @@ class Schema(BaseModel):
         """
         return self._with(reading=reading)
 
+    def with_context(self, context: Context | None) -> Schema:
+        """Return a copy that states something else about releases.
+
+        Parameters
+        ----------
+        context : Context or None
+            What the owner states; None for nothing.
+
+        Returns
+        -------
+        Schema
+            The copy.
+        """
+        return self._with(context=context)
+
     def _with(self, **entries: object) -> Schema:
         try:
             return Schema.model_validate({**dict(self), **entries})
@@ -560,6 +584,7 @@ class Schema(BaseModel):
             release=self.release,
             reading=self.reading,
             rules=self.rules,
+            context=self.context,
         )
         check_columns(self.rules, names)
         if not complete.with_role(Role.QUASI_IDENTIFYING):
@@ -612,6 +637,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
         )
     reading = ReadOptions.of_toml(content.get("read", {}), source)
     rules = rules_of_toml(content.get("rules", {}), source)
+    context = Context.of_toml(content.get("context"), source)
     try:
         return Schema(
             columns=tuple(validated),
@@ -622,12 +648,16 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             release=external,
             reading=reading,
             rules=rules,
+            context=context,
         )
     except ValidationError as error:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
 
 
-_ENTRIES = ("columns", "rest", "unit", "per_person", "survey_weight", "release", "read", "rules")
+_ENTRIES = (
+    *("columns", "rest", "unit", "per_person", "survey_weight", "release"),
+    *("read", "rules", "context"),
+)
 _OPTIONS = tuple(field for field in Column.model_fields if field not in ("name", "hierarchy_file"))
 
 

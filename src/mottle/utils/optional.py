@@ -1,8 +1,8 @@
 """Optional packages, imported when they are first used.
 
-This is the only way in which drivers of databases and readers of other programs' files are loaded:
-importing mottle loads none of them, and one that is not installed is reported together with the
-extra that installs it.
+This is the only way in which drivers of databases, readers of other programs' files and what draws
+charts of comparisons are loaded: importing mottle loads none of them, and one that is not installed
+is reported together with the extra that installs it.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _RANGES_PER_THREAD = 4
+_FEWEST_ROWS = 200  # in all blocks; starting threads takes longer than the work on fewer
 
 
 def thread_count() -> int:
@@ -62,7 +63,7 @@ def over_rows(work: Callable[[int, int], Result], rows: int) -> list[Result]:
     """
     parts = min(max(rows // 4096, 1), thread_count() * _RANGES_PER_THREAD)
     bounds = np.linspace(0, rows, parts + 1).astype(np.int64)
-    return _run(work, bounds)
+    return _run(work, bounds, thread_count())
 
 
 def over_blocks(
@@ -87,12 +88,13 @@ def over_blocks(
     list
         The results, in the order of the ranges.
     """
-    parts = thread_count() * _RANGES_PER_THREAD
+    threads = thread_count() if starts[-1] >= _FEWEST_ROWS else 1
+    parts = threads * _RANGES_PER_THREAD
     if rows_at_once is not None:
         parts = max(parts, int(starts[-1]) // rows_at_once)
     targets = np.linspace(0, starts[-1], parts + 1)
     bounds = np.unique(np.searchsorted(starts, targets))
-    return _run(work, bounds.astype(np.int64))
+    return _run(work, bounds.astype(np.int64), threads)
 
 
 def in_turn(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -132,13 +134,15 @@ def in_turn(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[R
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _run(work: Callable[[int, int], Result], bounds: NDArray[np.int64]) -> list[Result]:
+def _run(
+    work: Callable[[int, int], Result], bounds: NDArray[np.int64], threads: int
+) -> list[Result]:
     def ranges() -> Iterator[tuple[int, int]]:
         return zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
 
-    if len(bounds) <= 2 or thread_count() == 1:
+    if len(bounds) <= 2 or threads == 1:
         return [work(first, last) for first, last in ranges()]
-    pool = ThreadPoolExecutor(thread_count())
+    pool = ThreadPoolExecutor(threads)
     try:
         return list(pool.map(lambda bound: work(*bound), ranges()))
     finally:

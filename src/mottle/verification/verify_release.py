@@ -88,14 +88,13 @@ def check_graph(originals: Links, k: int) -> str:
     require(set(rows_of) == set(range(len(originals))), "links.csv names other originals")
     for each in originals:
         require(len(set(each)) == len(each), "links.csv names an original of a row twice")
-        same = all(rows_of[person] == len(each) for person in each)
-        require(same, "the graph is not regular: somebody may be more rows than others")
+        require(all(rows_of[one] == len(each) for one in each), "the graph is not regular")
     fewest = min(map(len, originals))
     require(fewest >= k, f"a published row may stand for {fewest} originals only, not {k}")
     return f"every row may stand for at least {fewest} originals"
 
 
-def members_of(text: str) -> list[tuple[str | None, str | None]]:
+def members_of(text: str, ends: int = 1) -> list[tuple[str | None, str | None]]:
     """Split a cell (28, 28..39, {a|b}) into pairs of ends; (None, None) is a missing value."""
     is_set = text[:1] == "{" and text[-1:] == "}"
     members: list[list[str]] = [[""]]
@@ -106,7 +105,9 @@ def members_of(text: str) -> list[tuple[str | None, str | None]]:
             members[-1].append("")
         else:
             members[-1][-1] += piece
-    require(all(len(ends) <= 2 for ends in members), "a range with more than two ends")
+    fit = all(len(e) == 1 or (len(e) == ends and all(e) and e[0] != e[1]) for e in members)
+    require(text == "{|}" or len({*map(tuple, members)}) == len(members), "a value twice in a cell")
+    require(fit, "a cell holds a range where none can be, or one without two different ends")
     return [(None, None) if e == [""] else (plain(e[0]), plain(e[-1])) for e in members]
 
 
@@ -169,14 +170,14 @@ def said(column: Column, text: str) -> Any:
     if "bins" in column:
         optional = text[:1] == "{" and text[-2:] == "|}"
         return text[1:-2] if optional else text, optional
-    members, key = members_of(text), key_of(column)
+    members, key = members_of(text, 2 if column["form"] == "range" else 1), key_of(column)
     ends = [(low, high) for low, high in members if low is not None and high is not None]
     missing = len(ends) < len(members)
     if column["form"] == "node":
-        return members[0][0]
+        return members[0][0] if len(members) == 1 else members
     if column["form"] == "set":
         return {key(low) for low, _ in ends}, missing
-    return (key(ends[0][0]), key(ends[0][1])), missing
+    return ((key(ends[0][0]), key(ends[0][1])) if len(ends) == 1 else ends), missing
 
 
 def voted(sets: Sequence[frozenset[str | None] | None]) -> tuple[Any, ...]:

@@ -113,7 +113,7 @@ def test_buckets_lose_in_chunks_what_they_lose_in_memory(
     bins = {"income": 10} if sensitive == "income" else {}
     schema = Schema.of(quasi_identifying=QI, sensitive=[sensitive], bins=bins)
     streamed, held = [], []
-    for seed in (1, 2, 3):  # chance alone moves single runs by some percent
+    for seed in (1, 2):  # chance alone moves single runs by some percent
         run = {"method": "buckets", "effort": 0, "seed": seed}
         certificate = engine.anonymize(
             tmp_path / "people.parquet",

@@ -21,6 +21,7 @@ from mottle.cli.commands.judging import Compare as Compare
 from mottle.cli.commands.judging import CompareSets as CompareSets
 from mottle.cli.commands.judging import DrawValues as DrawValues
 from mottle.cli.commands.judging import Evaluate as Evaluate
+from mottle.cli.commands.judging import Explain as Explain
 from mottle.cli.commands.judging import Report as Report
 from mottle.cli.commands.judging import Risk as Risk
 from mottle.cli.commands.preparing import Hierarchy as Hierarchy
@@ -28,5 +29,6 @@ from mottle.cli.commands.preparing import Import as Import
 from mottle.cli.commands.preparing import Inspect as Inspect
 from mottle.cli.commands.preparing import LintHierarchy as LintHierarchy
 from mottle.cli.commands.preparing import Methods as Methods
+from mottle.cli.commands.preparing import Studio as Studio
 from mottle.cli.commands.signing import Sign as Sign
 from mottle.cli.commands.signing import Verify as Verify

@@ -60,6 +60,15 @@ class Anonymize(Command):
     method: Annotated[str, typer.Option(help="See 'mottle methods'.", rich_help_panel=EFFORT)] = (
         "auto"
     )
+    classic: Annotated[
+        bool,
+        typer.Option(
+            "--classic",
+            help="Groups of identical rows, by the best method that makes them; states what they"
+            " cost. The same as --method classic.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = False
     objective: Objective = None
     effort: EffortOptions
     audit: Annotated[
@@ -96,9 +105,19 @@ class Anonymize(Command):
                 "Choose k by 'mottle suggest' once, and give --k.",
             )
         check_method(self.method)
+        if self.classic and self.method not in ("auto", "classic"):
+            raise UsageError(
+                f"--classic chooses the method, and --method names '{self.method}'.",
+                "Leave one of them out.",
+            )
         if self.objective is not None:
             check_word("objective", self.objective, OBJECTIVES)
         check_word("audit", self.audit, ("basic", "full"))
+
+    @property
+    def chosen_method(self) -> str:
+        """The name of the method, as typed or by --classic."""
+        return "classic" if self.classic else self.method
 
 
 @dataclass(frozen=True, kw_only=True)

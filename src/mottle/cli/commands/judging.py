@@ -32,11 +32,13 @@ from mottle.cli.options.output import (
 )
 from mottle.cli.options.single import (
     AsJson,
+    Checklist,
     Data,
     Encoding,
     Overwrite,
     Seconds,
     WithExamples,
+    checklist_names,
 )
 from mottle.errors import UsageError
 
@@ -185,11 +187,13 @@ class Report(Command):
         ),
     ] = None
     examples: WithExamples = False
+    checklist: Checklist = None
     overwrite: Overwrite = False
 
     def check(self) -> None:
         """Raise `UsageError` if the options are wrong."""
         super().check()
+        _ = self.checklists
         if self.original is not None and self.output is None:
             raise UsageError(
                 "An internal report must be written outside the release.",
@@ -200,6 +204,42 @@ class Report(Command):
                 "--report-examples needs the original and the owner's link file.",
                 "Give --original, and --private with the link file.",
             )
+
+    @property
+    def checklists(self) -> tuple[str, ...]:
+        """The checklists that the report prints; none: those of the certificate."""
+        return checklist_names(self.checklist)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Command):
+    """The command ``mottle explain``."""
+
+    module: ClassVar[str] = "mottle.cli.explain"
+
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")]
+    row: Annotated[
+        int, typer.Option(help="The row of release.csv, from 1 on.", rich_help_panel=DATA)
+    ]
+    original: Annotated[
+        str,
+        typer.Option(
+            help="The table the release was made from: file or database.", rich_help_panel=DATA
+        ),
+    ]
+    source: SourceOptions
+    private: Annotated[
+        Path, typer.Option(help="The owner's secret link file.", rich_help_panel=DATA)
+    ]
+    no_previews: Annotated[
+        bool,
+        typer.Option(
+            "--no-previews",
+            help="Do not preview what another importance or a coarser column would change.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+    as_json: AsJson = False
 
 
 @dataclass(frozen=True, kw_only=True)

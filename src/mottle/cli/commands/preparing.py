@@ -328,3 +328,36 @@ class LintHierarchy(Command):
         super().check()
         if (self.data is None) != (self.column is None):
             raise UsageError("--data and --column must be given together.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Studio(Command):
+    """The command ``mottle studio``."""
+
+    module: ClassVar[str] = "mottle.cli.studio"
+
+    place: Annotated[
+        Path,
+        typer.Argument(
+            metavar="[FOLDER|FILE]",
+            help="The project's folder, or a table in it.",
+            show_default="this folder",
+        ),
+    ] = Path()
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65535, help="Port on this machine.", show_default="any that is free"
+        ),
+    ] = 0
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Show the address instead of opening a browser.")
+    ] = False
+    idle: Annotated[
+        float,
+        typer.Option(
+            min=1,
+            metavar="SECONDS",
+            help="End when no page was open and nothing ran for so long.",
+        ),
+    ] = 3600.0

@@ -13,9 +13,11 @@ import typer
 
 from mottle.cli._option_groups import EFFORT, OUTPUT, SCALE, OptionGroup
 from mottle.cli.options.single import (
+    Checklist,
     Seconds,
     WithExamples,
     Work,
+    checklist_names,
 )
 from mottle.errors import UsageError, did_you_mean
 from mottle.utils.lazy import lazy_module
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
     from mottle import report
     from mottle.cli import _sources
     from mottle.itemsets.data import ItemSets
+    from mottle.schema import context
 else:
     _sources = lazy_module("mottle.cli._sources")
+    context = lazy_module("mottle.schema.context")
     report = lazy_module("mottle.report")
 
 # Names of `mottle.assignment.WALKS`, which loads Numba.
@@ -152,14 +156,41 @@ class ReportOptions(OptionGroup):
         ),
     ] = None
     report_examples: WithExamples = False
+    checklist: Checklist = None
+    context_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--context",
+            help="TOML file whose table [context] states purpose, recipients, controls, reviewer"
+            " and review_by; printed as given.",
+            show_default="[context] of --schema",
+        ),
+    ] = None
 
     def check(self) -> None:
         """Refuse examples without an internal report, which only the owner sees."""
+        _ = self.checklists
         if self.report_examples and self.internal_report is None:
             raise UsageError(
                 "--report-examples shows rows of the original, which report.html must not.",
                 "Name a file for the internal report with --internal-report.",
             )
+
+    @property
+    def checklists(self) -> tuple[str, ...]:
+        """The checklists that the report prints; none: those of mottle.toml."""
+        return checklist_names(self.checklist)
+
+    def context(self, stated: context.Context | None = None) -> context.Context | None:
+        """Return what the owner states about the release, if anything.
+
+        ``stated`` is what the schema says, which --context replaces.
+        """
+        if self.context_file is not None:
+            stated = context.Context.read(self.context_file)
+        if self.checklists:
+            stated = (stated or context.Context()).with_checklists(self.checklists)
+        return stated
 
     def internal(
         self, original: pa.Table | ItemSets | None, source: str, typed: Sequence[str]

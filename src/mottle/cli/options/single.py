@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mottle.cli._option_groups import DATA, EFFORT, OUTPUT, SCALE
+from mottle.errors import UsageError, did_you_mean
 
 # Names of `mottle.schema.model.Objective`, the default first; loading it here would take time.
 OBJECTIVES = ("reading", "ncp", "entropy")
@@ -74,3 +75,22 @@ AnotherDraw = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+
+CHECKLISTS = ("iso27559", "wp216", "ema", "hipaa")  # of `mottle.schema.context`, which is costly
+Checklist = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        help=f"Checklists in the report, by commas: {', '.join(CHECKLISTS)}.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+def checklist_names(given: str | None) -> tuple[str, ...]:
+    """Return the checklists that are named; raise `UsageError` for one that does not exist."""
+    names = [name.strip().lower() for name in (given or "").split(",") if name.strip()]
+    for name in names:
+        if name not in CHECKLISTS:
+            raise UsageError(f"There is no checklist '{name}'.", did_you_mean(name, CHECKLISTS))
+    return tuple(dict.fromkeys(names))

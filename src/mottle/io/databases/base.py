@@ -321,4 +321,6 @@ class Database(ABC):
         """
 
 
-DATABASES: Registry[Database] = Registry("database", "mottle.io.databases")
+DATABASES: Registry[Database] = Registry(
+    "database", "mottle.io.databases", group="mottle.io.databases"
+)

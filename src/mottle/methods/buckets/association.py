@@ -21,6 +21,7 @@ from mottle.typing import Float32Array, Float64Array, Int32Array, Int64Array
 from mottle.utils.lazy import lazy_module
 
 optimize = lazy_module("scipy.optimize")
+threadpoolctl = lazy_module("threadpoolctl")
 
 _BINS = 16  # quantiles of an ordered column that have effects of their own
 _MOST_VALUES = 64  # values of an unordered column, and classes of sensitive values
@@ -139,13 +140,16 @@ class Association:
                 _add_gradient(group.indices, mine, group.group, group.counts / expected, gradient)
             return total, gradient.ravel()
 
-        found = optimize.minimize(
-            cost,
-            self.effects.ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": steps, "maxcor": 6},
-        )
+        minimize = optimize.minimize
+        # Sums over threads would depend on their number, and cuts with them.
+        with threadpoolctl.threadpool_limits(1, user_api="blas"):
+            found = minimize(
+                cost,
+                self.effects.ravel(),
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": steps, "maxcor": 6},
+            )
         return Association(self.effect_of, self.class_of, self.prior, found.x.reshape(shape))
 
 

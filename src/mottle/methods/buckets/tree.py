@@ -27,7 +27,7 @@ from mottle.methods.buckets.bucketization import expected_loss
 from mottle.methods.buckets.cut_columns import CutColumn
 from mottle.methods.buckets.gains import add_separation, gain_by_code, gain_by_prefix
 from mottle.methods.buckets.margins import Local, Margins, chance_of_excess, depth_of, inside
-from mottle.methods.buckets.plan import SensitiveValues, counts_by_code
+from mottle.methods.buckets.plan import SensitiveValues, counts_by_code, largest_bucket
 from mottle.typing import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
 RISK = 0.01  # chance that any cut of a table fails, as far as margins are right
@@ -36,6 +36,7 @@ _SMALLEST_BUCKET = 30  # records: fewest of a block, per bucket
 _SMALLEST_BOUND = 10  # the same if blocks become tables of fewer records anyway
 _SCOPES = 8  # groups of records that may be cut by themselves
 _DENSITY = 3.0  # what records that differ lose, over `expected_loss`
+_GROUP_LOSS = 2.0  # what records without a place in buckets lose, over that of two at random
 _RISKIEST = 3  # codes by whose predicted shares unordered values are sorted
 _AT_ONCE = 24  # candidates whose chances are computed first
 _LEAST_INFORMATION = 1e-3
@@ -131,9 +132,11 @@ class Knowledge:
         self.told = _INFORMATION * self.wave.certainty**2
         self.in_wave = self.told * counts_by_code(self.seen, self.values)
         self.starts = np.cumsum([0, *[column.size for column in self.columns]])
-        # Larger blocks are matched better, unless a bound on known records divides them anyway.
-        together = max(self.known_records + 1, _SMALLEST_BOUND)
-        self.least = min(_SMALLEST_BUCKET, together) * max(self.buckets, 2)
+        # Larger blocks are matched better, unless a bound on known records divides them anyway;
+        # most blocks are smaller than twice the least.
+        self.largest_bucket = largest_bucket(self.buckets, 1, self.known_records)
+        least = min(_SMALLEST_BUCKET, max(self.largest_bucket // 2, _SMALLEST_BOUND))
+        self.least = least * max(self.buckets, 2)
         self.cuts: list[tuple[Scope, int, list[int]]] = []  # that were made
         self.scopes = (EVERYBODY, *self._separate_groups())
         self._learn_spreads()
@@ -256,7 +259,9 @@ class Knowledge:
             for name in ("gains", "sizes", "predicted", "in_wave", "places")
         )
         column_of = np.array([each.column for each in families])[family_of]
-        order = np.argsort(-gains, kind="stable")
+        left_over = self._left_over(sizes) + self._left_over(node.size - sizes)
+        gains = gains - _GROUP_LOSS * self._distance(node) * left_over
+        order = np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)]
         chances = self.margins.chances()
         begin, end = 0, _AT_ONCE
         while begin < len(order):
@@ -311,7 +316,7 @@ class Knowledge:
             orders = list(present[by_risk].T)
         elif not whole:
             orders.append(present[::-1])
-        together = min(node.size, self.buckets * (self.known_records + 1))
+        together = min(node.size, self.buckets * self.largest_bucket)
         density = _DENSITY * expected_loss(self.buckets, together)
         for codes in orders:
             held, weight = records[codes].astype(np.float64), predicted[codes]
@@ -353,6 +358,27 @@ class Knowledge:
                 predicted[codes],
                 in_wave[codes],
             )
+
+    def _left_over(self, sizes: Int64Array) -> Float64Array:
+        """How many records of halves of these sizes will find no room in buckets of equal size.
+
+        Of large halves fewer are expected: further cuts may leave nothing over.
+        """
+        rest = sizes % self.buckets
+        final = np.minimum(2 * self.least / sizes, 1.0)
+        return np.asarray(np.where(rest > 0, self.buckets + rest, 0) * final)
+
+    def _distance(self, node: Summary) -> float:
+        """The expected loss of two records of the node, over all columns."""
+        found = 0.0
+        for column, records in zip(self.columns, node.scopes[0].records, strict=True):
+            share = records / node.size
+            if column.positions is None:
+                found += column.step * (1 - float(share @ share))
+            else:
+                below = np.cumsum(share)[:-1]
+                found += 2 * float(below * (1 - below) @ np.diff(column.positions))
+        return found
 
     def _fit(self, node: Summary, sizes: Int64Array | Float64Array) -> BoolArray:
         """Whether halves of these sizes, and what is left of the node, are large enough."""

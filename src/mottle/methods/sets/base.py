@@ -81,7 +81,9 @@ class SetMethod:
         return check_options(self.name, self.options, given)
 
 
-METHODS: Registry[SetMethod] = Registry("method for sets", "mottle.methods.sets")
+METHODS: Registry[SetMethod] = Registry(
+    "method for sets", "mottle.methods.sets", group="mottle.methods.sets"
+)
 
 
 def register(

@@ -20,6 +20,7 @@ from mottle.errors import PrivacyError, UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
 from mottle.methods.auto import PATIENCE, expected_seconds
+from mottle.methods.base import METHODS
 from mottle.methods.buckets.buckets import tiers_for
 from mottle.methods.buckets.partitioned.decision import WaveRelease, decide
 from mottle.methods.buckets.partitioned.shares import OrderedPartitions, RowShare
@@ -144,7 +145,7 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> S
 
 
 def chunked_methods(guarantee: Guarantee) -> list[str]:
-    """List the methods that give a guarantee in chunks, those that need the least memory first.
+    """List our methods that give a guarantee in chunks, those that need the least memory first.
 
     >>> from mottle.guarantees.k_anonymity import KAnonymity
     >>> chunked_methods(KAnonymity(2))
@@ -153,7 +154,9 @@ def chunked_methods(guarantee: Guarantee) -> list[str]:
     able = [
         (method.chunking.bytes_per_edge, name)
         for name, method in methods.registered().items()
-        if method.chunking is not None and method.gives_in_chunks(guarantee)
+        if method.chunking is not None
+        and method.gives_in_chunks(guarantee)
+        and METHODS.distribution_of(name) is None
     ]
     return [name for _, name in sorted(able)]
 
@@ -426,4 +429,5 @@ def _certify(
             k=plan.demand.degree,
         ),
         engine=engine,
+        context=codec.schema.context,
     )

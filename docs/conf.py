@@ -1,0 +1,193 @@
+"""Configuration of the documentation site: `make docs` builds it, without network.
+
+The sources are the pages that are also read in the repository, where they lie, so the folder of
+sources is that of the project and links between pages mean the same in both places. Pages that list
+other pages (`LISTS`) stay plain Markdown: the site's navigation and `llms.txt` are made of their
+list items.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.domains.python import PyObject
+from sphinx.util.docutils import SphinxDirective
+
+import mottle
+
+ROOT = Path(__file__).resolve().parents[1]
+
+project = "mottle"
+author = "The mottle developers"
+project_copyright = author
+version = release = mottle.__version__
+
+root_doc = "docs/index"
+include_patterns = [
+    "docs/*.md",
+    "docs/api/*.rst",
+    "benchmarks/results/*.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+]
+exclude_patterns = [".*", "**/.*", "build", "dist", "src", "tests", "tools", "paper"]
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_heading_anchors = 4
+autodoc_typehints = "none"  # the docstrings name the types, in fewer words
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+default_role = "code"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+suppress_warnings = ["misc.highlighting_failure"]  # shortened examples of JSON and TOML
+
+html_theme = "pydata_sphinx_theme"
+html_title = "mottle"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options: dict[str, Any] = {
+    "navbar_align": "left",
+    "navigation_with_keys": False,
+    "show_toc_level": 1,
+    "show_prev_next": True,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"docs/index": [], "docs/tutorial": []}
+
+LISTS = ("index", "how-to", "reference", "explanation", "project")
+FILE_LINK = re.compile(r"\[[\w/-]+\.md\]\(((?:\.\./)?[\w/-]+\.md(?:#[\w.-]+)?)\)")
+LIST_ITEM = re.compile(
+    r"^- \[(?P<title>[^\]]+)\]\((?P<page>[^)#]+)\): (?P<line>.+(?:\n  .+)*)", re.M
+)
+
+
+def list_pages(page: Path) -> list[tuple[str, Path, str]]:
+    """Title, file and one line of each page that a page lists."""
+    return [
+        (found["title"], (page.parent / found["page"]).resolve(), " ".join(found["line"].split()))
+        for found in LIST_ITEM.finditer(page.read_text("utf-8"))
+    ]
+
+
+def document_of(path: Path) -> str:
+    """The name of a page among the site's documents."""
+    return path.relative_to(ROOT).with_suffix("").as_posix()
+
+
+def adapt_source(app: Sphinx, document: str, source: list[str]) -> None:
+    """Add to a page what only the site has: navigation, links to the API, the list of results."""
+    folder, _, name = document.rpartition("/")
+    text = source[0].replace("](../benchmarks/results)", "](results.md)")
+    if folder == "docs" and name in LISTS:
+        listed = list_pages(ROOT / f"{document}.md")
+        entries = [f"{title} </{document_of(path)}>" for title, path, _ in listed]
+        text += "\n".join(["\n```{toctree}", ":hidden:", "", *entries, "```", ""])
+    elif document == "docs/results":
+        text += "\n```{toctree}\n:glob:\n\n/benchmarks/results/*\n```\n"
+    elif document == "docs/api":
+        text = link_names(text)
+    source[0] = FILE_LINK.sub(r"[](\1)", text)  # links that read as a file get the page's title
+
+
+def link_names(page: str) -> str:
+    """The page of public names, each of them linked to its documentation."""
+    sections = re.split(r"^(?=## `)", page, flags=re.MULTILINE)
+    linked = sections[:1]
+    for section in sections[1:]:
+        package = section.split("`")[1]
+        module = importlib.import_module(package)
+        for line in section.splitlines(keepends=True):
+            match = re.match(r"\| `(\w+)` \|", line)
+            if match and directive_for(module, match[1]):
+                target = f"{home_of(module, match[1])}.{match[1]}"
+                line = line.replace(match[0], f"| {{py:obj}}`{match[1]} <{target}>` |")
+            linked.append(line)
+    return "".join(linked)
+
+
+def home_of(module: ModuleType, name: str) -> str:
+    """The package under which a public name is documented: `mottle` itself where it is in both."""
+    item = getattr(module, name)
+    return "mottle" if getattr(mottle, name, None) is item else module.__name__
+
+
+def directive_for(module: ModuleType, name: str) -> str | None:
+    """The directive that documents a name of a module; none for modules and plain values."""
+    item = getattr(module, name)
+    if inspect.isclass(item):
+        return "autoexception" if issubclass(item, BaseException) else "autoclass"
+    return "autofunction" if inspect.isfunction(item) else None
+
+
+ORDER = ("autofunction", "autoclass", "autoexception", "")
+
+
+class PublicNames(SphinxDirective):
+    """Document every name that a package lists as public, unless `mottle` has it too."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Parse one directive of autodoc for each name."""
+        package = self.arguments[0]
+        module = importlib.import_module(package)
+        found = [(directive_for(module, name) or "", name) for name in module.__all__]
+        lines: list[str] = []
+        for directive, name in sorted(found, key=lambda each: (ORDER.index(each[0]), each[1])):
+            if directive and home_of(module, name) == package:
+                lines += [f".. {directive}:: {package}.{name}"]
+                lines += ["   :members:", ""] if directive == "autoclass" else [""]
+        return self.parse_text_to_nodes(StringList(lines, source=package))
+
+
+def write_index(app: Sphinx, error: Exception | None) -> None:
+    """Write `llms.txt`, one line for each page, and lead from the folder to the first page."""
+    if error is not None or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    first, *lists = list_pages(ROOT / f"{root_doc}.md")
+    summary = (ROOT / f"{root_doc}.md").read_text("utf-8").split("\n\n")[1]
+    lines = ["# mottle", "", "> " + " ".join(summary.split()), "", "## Start", ""]
+    lines.append(index_line(*first))
+    for title, path, _ in lists:
+        lines += ["", f"## {title}", ""]
+        lines += [index_line(*item) for item in list_pages(path)]
+    (out / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (out / "index.html").write_text(
+        "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>mottle</title>"
+        f"<meta http-equiv='refresh' content='0; url={root_doc}.html'></head>"
+        f"<body><a href='{root_doc}.html'>mottle</a></body></html>\n",
+        encoding="utf-8",
+    )
+
+
+def index_line(title: str, path: Path, line: str) -> str:
+    """A line of `llms.txt`."""
+    return f"- [{title}]({document_of(path)}.html): {line}"
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what is above."""
+    for field in PyObject.doc_field_types:
+        if field.name == "variable":
+            field.label = "Attributes"  # as numpydoc calls them
+    app.add_directive("public-names", PublicNames)
+    app.connect("source-read", adapt_source)
+    app.connect("build-finished", write_index)

@@ -1,0 +1,1 @@
+"""The studio: a web page on the owner's own machine in which the whole work is done."""

@@ -1,0 +1,336 @@
+"""A project: the folder of one piece of work, its mottle.toml, its options and its runs.
+
+Everything that a page shows is made from these files, so a page may be loaded again, sleep, or be
+open twice. What the studio does is what the command line does: `Project.command` is the command
+that a run executes and that the drawer shows.
+
+==========================  ================================================================
+file                        what it holds
+==========================  ================================================================
+``mottle.toml``             roles and kinds of the columns, reading options
+``.studio/project.json``    the data, the options of the command, pinned questions
+``.studio/history/N.json``  earlier states of both, for undo
+``.studio/runs/N.json``     the figures of finished runs
+``.studio/verified.json``   the release that was verified last
+``.studio/errors.json``     how far pinned questions were off, by release
+``.studio/audits.json``     what adversaries achieved
+``released/``               the release, which leaves
+``stays-here/``             the owner's key and links, which do not
+==========================  ================================================================
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from mottle.errors import DataError, StorageError
+from mottle.io.staged_files import write_atomic, write_together
+from mottle.schema.model import Schema
+from mottle.utils.untrusted.text import parse_json, read_text
+
+TOML = "mottle.toml"
+RELEASED = "released"  # what leaves
+STAYS = "stays-here"  # what the owner keeps: key and links
+KEY, LINKS = f"{STAYS}/owner.key", f"{STAYS}/links.parquet"
+_HIDDEN = ".studio"
+PREVIEW = f"{_HIDDEN}/preview"
+_PLAIN = re.compile(r"\w[\w. -]*")  # file names that need no ./ before them
+_MOST_STATES = 1000  # of the history
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is asked for beside the schema: options of ``mottle anonymize``, and questions."""
+
+    data: str | None = None  # path or address of the table
+    options: Mapping[str, str | bool] = field(default_factory=dict)  # by name: "k": "10"
+    questions: tuple[str, ...] = ()  # SQL that measures every variant
+    scenario: str | None = None  # whom the owner is thinking of
+
+    @classmethod
+    def of(cls, content: object) -> Wishes:
+        """Read them from JSON; entries that are not known or of another type are an error."""
+        names = {each.name for each in fields(cls)}
+        if not isinstance(content, dict) or set(content) - names:
+            raise DataError("The project of the studio is damaged.", "Remove its folder .studio.")
+        made = cls(**{**content, "questions": tuple(content.get("questions", ()))})
+        texts = [*made.questions, *made.options, made.data or "", made.scenario or ""]
+        known = (str, bool)
+        if not all(isinstance(text, str) for text in texts) or not all(
+            isinstance(value, known) for value in made.options.values()
+        ):
+            raise DataError("The project of the studio is damaged.", "Remove its folder .studio.")
+        return made
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One state of a project."""
+
+    toml: str
+    wishes: Wishes
+
+
+class Project:
+    """The state of one folder, read from its files whenever it is asked for.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder; the files are made when something is changed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._own = folder / _HIDDEN
+
+    # ------------------------------------------------------------------------------------- state
+
+    @property
+    def state(self) -> Snapshot:
+        """The current state."""
+        toml = self.folder / TOML
+        own = self._own / "project.json"
+        return Snapshot(
+            read_text(toml) if toml.is_file() else "",
+            Wishes.of(_parsed(own)) if own.is_file() else Wishes(),
+        )
+
+    def change(self, *, toml: str | None = None, **wishes: Any) -> None:
+        """Change the schema or some wishes; the state before can be had back by `undo`.
+
+        Parameters
+        ----------
+        toml : str, optional
+            The new text of mottle.toml.
+        **wishes : object
+            New entries of `Wishes`.
+        """
+        before = self.state
+        after = Snapshot(before.toml if toml is None else toml, replace(before.wishes, **wishes))
+        if after != before:
+            self._remember(before)
+            self._write(after)
+
+    def undo(self) -> bool:
+        """Go back to the state before the last change; False if there was none."""
+        earlier = self._history()
+        if not earlier:
+            return False
+        content = _parsed(earlier[-1])
+        if not isinstance(content, dict) or not isinstance(content.get("toml"), str):
+            raise DataError("The history of the studio is damaged.", "Remove its folder .studio.")
+        self._write(Snapshot(content["toml"], Wishes.of(content.get("wishes"))))
+        earlier[-1].unlink()
+        return True
+
+    def difference(self) -> str:
+        """What the last change did to mottle.toml, as a unified diff."""
+        earlier = self._history()
+        before = _parsed(earlier[-1])["toml"] if earlier else ""
+        lines = difflib.unified_diff(
+            before.splitlines(), self.state.toml.splitlines(), TOML, TOML, lineterm="", n=2
+        )
+        return "\n".join(lines)
+
+    def _history(self) -> list[Path]:
+        found = [path for path in (self._own / "history").glob("*.json") if path.stem.isdigit()]
+        return sorted(found, key=lambda path: int(path.stem))
+
+    def _remember(self, state: Snapshot) -> None:
+        earlier = self._history()
+        number = int(earlier[-1].stem) + 1 if earlier else 1
+        folder = self._private("history")
+        content = {"toml": state.toml, "wishes": asdict(state.wishes)}
+        write_atomic(folder / f"{number}.json", json.dumps(content, ensure_ascii=False))
+        for path in earlier[: -_MOST_STATES + 1]:
+            path.unlink()
+
+    def _private(self, name: str = "") -> Path:
+        """A folder of the studio's own files, which nobody else may read."""
+        self._own.mkdir(mode=0o700, exist_ok=True)
+        folder = self._own / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def _write(self, state: Snapshot) -> None:
+        self._private()
+        wishes = json.dumps(asdict(state.wishes), indent=1, ensure_ascii=False)
+        (self.folder / STAYS).mkdir(mode=0o700, exist_ok=True)
+        write_together({self._own / "project.json": wishes, self.folder / TOML: state.toml})
+
+    # ---------------------------------------------------------------------------------- commands
+
+    def command(self, output: str, **instead: str | bool) -> list[str]:
+        """The words of the command that makes the release.
+
+        Parameters
+        ----------
+        output : str
+            The folder of the release.
+        **instead : str or bool
+            Options that differ from the project's, such as ``method="nh"`` for a preview.
+
+        Returns
+        -------
+        list of str
+            The words after ``mottle``.
+        """
+        wishes = self.state.wishes
+        options = {**wishes.options, **instead}
+        words = ["anonymize", self.data_word, "--schema", TOML]
+        for name, value in options.items():
+            option = "--" + name.replace("_", "-")
+            if value is True:
+                words.append(option)
+            elif value is not False:
+                words += [option, str(value)]
+        return [*words, "-o", output]
+
+    @property
+    def data_word(self) -> str:
+        """The table as it is named in a command; it lies in the project's folder."""
+        return plain(self.state.wishes.data or "DATA")
+
+    def shown_command(self, output: str) -> str:
+        """The command as it is typed in a terminal, in the project's folder."""
+        return shlex.join(["mottle", *self.command(output, private=LINKS)])
+
+    def shown_python(self, output: str) -> str:
+        """The same in Python; it runs in the project's folder."""
+        options = self.state.wishes.options
+        guarantees = [
+            f"mottle.{name}({options[option]})"
+            for option, name in (("k", "KAnonymity"), ("l", "LDiversity"), ("beta", "BetaLikeness"))
+            if option in options
+        ]
+        more = ""
+        if "key" in options:
+            more += f", key={str(options['key'])!r}"
+        if "seconds" in options:
+            more += f", effort={options['seconds']}"
+        lines = ["import mottle", "", f'schema = mottle.Schema.read("{TOML}")']
+        if not guarantees or self.state.wishes.data is None:
+            return "\n".join(lines)
+        return "\n".join(
+            [
+                *lines,
+                f"guarantee = {' & '.join(guarantees)}",
+                f"release = mottle.anonymize({self.data_word!r}, schema, guarantee{more})",
+                f"release.save({output!r}, private={LINKS!r})",
+            ]
+        )
+
+    # ------------------------------------------------------------------------------------ schema
+
+    def schema(self) -> Schema:
+        """Read mottle.toml."""
+        return Schema.read(self.folder / TOML)
+
+    @staticmethod
+    def column_named(line: str) -> str | None:
+        """The column that a line of mottle.toml begins; None if it begins none."""
+        if not line.startswith("[columns."):
+            return None
+        try:
+            return str(next(iter(tomllib.loads(line)["columns"])))
+        except (tomllib.TOMLDecodeError, KeyError, StopIteration):
+            return None
+
+    def stamp(self, path: Path) -> tuple[str, int, int]:
+        """By which it is seen that a file has changed."""
+        try:
+            found = path.stat()
+        except OSError:
+            raise StorageError(
+                f"There is no file {path.name} in the folder any more.", "Open another."
+            ) from None
+        return str(path), found.st_size, found.st_mtime_ns
+
+    @property
+    def fingerprint(self) -> str:
+        """By which a state is recognized: the data, the schema and the options of the command."""
+        state = self.state
+        name = state.wishes.data
+        data = None if name is None else (name, *self.stamp(self.folder / name)[1:])
+        asked = [state.toml, data, sorted(state.wishes.options.items())]
+        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+    # -------------------------------------------------------------------------------------- runs
+
+    def current_run(self) -> dict[str, Any] | None:
+        """The last run, if it belongs to the current state and its release is the one there."""
+        runs = self.runs()
+        if runs and runs[-1].get("state") == self.fingerprint:
+            return runs[-1]
+        return None
+
+    def add_verified(self, state: str, release: str) -> None:
+        """Keep which release was verified."""
+        content = json.dumps({"state": state, "release": release})
+        write_atomic(self._own / "verified.json", content)
+
+    def is_verified(self, release: str) -> bool:
+        """Tell whether a release was verified."""
+        path = self._own / "verified.json"
+        found = _parsed(path) if path.is_file() else {}
+        return isinstance(found, dict) and found.get("release") == release
+
+    def errors(self) -> dict[str, dict[str, float]]:
+        """How far pinned questions were off, by release and question."""
+        path = self._own / "errors.json"
+        found = _parsed(path) if path.is_file() else {}
+        return found if isinstance(found, dict) else {}
+
+    def add_errors(self, release: str, errors: Mapping[str, float]) -> None:
+        """Keep how far pinned questions were off in a release."""
+        found = self.errors()
+        kept = {**found, release: {**found.get(release, {}), **errors}}
+        write_atomic(self._private() / "errors.json", json.dumps(kept, ensure_ascii=False))
+
+    def audits(self) -> dict[str, Any]:
+        """Reports of the adversaries, by what they attacked."""
+        path = self._own / "audits.json"
+        found = _parsed(path) if path.is_file() else {}
+        return found if isinstance(found, dict) else {}
+
+    def add_audit(self, name: str, report: Mapping[str, Any]) -> None:
+        """Keep what adversaries achieved against our release, or another tool's file."""
+        text = json.dumps({**self.audits(), name: report}, ensure_ascii=False)
+        write_atomic(self._private() / "audits.json", text)
+
+    def runs(self) -> list[dict[str, Any]]:
+        """The figures of finished runs, the oldest first."""
+        folder = self._own / "runs"
+        found = sorted((path for path in folder.glob("*.json") if path.stem.isdigit()),
+                       key=lambda path: int(path.stem))  # fmt: skip
+        return [content for content in map(_parsed, found) if isinstance(content, dict)]
+
+    def add_run(self, words: Sequence[str], figures: Mapping[str, Any]) -> int:
+        """Keep the figures of a run; returns its number."""
+        folder = self._private("runs")
+        number = 1 + max((int(path.stem) for path in folder.glob("[0-9]*.json")), default=0)
+        content = {"number": number, "command": list(words), **figures}
+        write_atomic(folder / f"{number}.json", json.dumps(content, ensure_ascii=False))
+        return number
+
+
+def plain(name: str) -> str:
+    """A file of the folder as it is named in a command, where a name may look like an option."""
+    return name if _PLAIN.fullmatch(name) else f"./{name}"
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return parse_json(read_text(path))
+    except ValueError:
+        raise DataError("A file of the studio is damaged.", "Remove the folder .studio.") from None

@@ -1,0 +1,146 @@
+"""The screen on which adversaries are played, by the audit and by the owner herself."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from mottle.errors import UsageError
+from mottle.studio.chair import Chosen
+from mottle.studio.project import LINKS, RELEASED, TOML, plain
+from mottle.studio.screens.base import Mark, Screen, number_of, text_of
+from mottle.studio.screens.open import files_of
+from mottle.studio.state import OTHER, Studio, release_mark
+
+
+def _measure(studio: Studio) -> Mark:
+    run = studio.project.current_run()
+    if run is None:
+        return Mark.OPEN
+    report = studio.project.audits().get(release_mark(studio.project.folder / RELEASED))
+    if report is None:
+        return Mark.OPEN
+    return Mark.DONE if report["passed"] else Mark.INVALID
+
+
+def _content(studio: Studio) -> dict[str, Any]:
+    run = studio.project.current_run()
+    if run is None:
+        return {"current": None}
+    audits = studio.project.audits()
+    chair, chosen = studio.chair.ready, studio.chosen
+    attack = None
+    if chair is not None and chosen.person is not None:
+        attack = chair.attack(chosen.person, chosen.known or chair.columns, chosen.people)
+    job = studio.last("audit")
+    return {
+        "current": run,
+        "ours": audits.get(release_mark(studio.project.folder / RELEASED)),
+        "other": audits.get(OTHER),
+        "files": [name for name in files_of(studio) if name != studio.project.state.wishes.data],
+        "auditing": studio.running("audit"),
+        "failed": job if job is not None and job.state == "failed" else None,
+        "chair": chair,
+        "chosen": chosen,
+        "attack": attack,
+        "capped": attack is not None
+        and any(each.cap is not None for _, beliefs in attack.beliefs for each in beliefs),
+        "found": [] if chair is None else [(row, chair.label(row)) for row in chosen.found],
+    }
+
+
+async def _play(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Play all adversaries against the release."""
+    _check_there(studio)
+    if studio.running("audit") is None:
+        words = ["audit", studio.project.data_word, RELEASED, "--schema", TOML]
+        studio.start("audit", [*words, "--private", LINKS, "--json"])
+    return {}
+
+
+async def _beside(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Play them against another tool's file, with what our release promises."""
+    _check_there(studio)
+    name = text_of(body, "file")
+    if name not in files_of(studio):
+        raise UsageError("This is not a file of the studio's folder.", "Choose another.")
+    if studio.running("audit") is None:
+        words = ["audit", studio.project.data_word, plain(name), "--schema", TOML]
+        for option in ("k", "l", "beta"):
+            if option in (options := studio.project.state.wishes.options):
+                words += [f"--{option}", str(options[option])]
+        studio.start("audit", [*words, "--json"])
+    return {}
+
+
+async def _sit(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Read everything that an attack on one person needs."""
+    _check_there(studio)
+    await asyncio.to_thread(studio.chair.prepare)
+    return {}
+
+
+async def _pick(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose a person: at random, the most exposed, or by the number of her row."""
+    _check_there(studio)
+    chair = await asyncio.to_thread(studio.chair.prepare)
+    who = text_of(body, "who")
+    if who == "random":
+        person = secrets.randbelow(chair.people)
+    elif who == "exposed":
+        person = chair.exposed
+    elif who.isdecimal() and int(who) < chair.people:
+        person = int(who)
+    else:
+        raise UsageError("There is no such person.", "Choose again.")
+    studio.chosen = Chosen(person, studio.chosen.known, 0, studio.chosen.found)
+    return {}
+
+
+async def _search(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Find people by a cell of their rows."""
+    _check_there(studio)
+    chair = await asyncio.to_thread(studio.chair.prepare)
+    found = await asyncio.to_thread(chair.search, text_of(body, "text"))
+    if not found:
+        raise UsageError("No row has this cell.", "Type a whole cell, such as a name or a number.")
+    studio.chosen = Chosen(found[0], studio.chosen.known, 0, tuple(found))
+    return {}
+
+
+async def _know(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Say what the adversary knows: columns, and how many people behind her records."""
+    _check_there(studio)
+    chair = await asyncio.to_thread(studio.chair.prepare)
+    known = tuple(
+        name for place, name in enumerate(chair.columns) if body.get(f"known-{place}") is True
+    )
+    if not known:
+        raise UsageError("Somebody who knows no column finds nobody.", "Choose at least one.")
+    studio.chosen = Chosen(
+        studio.chosen.person, known, number_of(body, "people"), studio.chosen.found
+    )
+    return {}
+
+
+def _check_there(studio: Studio) -> None:
+    if studio.project.current_run() is None:
+        raise UsageError("There is no release of what is shown here.", "Run it first.")
+
+
+ATTACK = Screen(
+    "attack",
+    "Attack",
+    _measure,
+    _content,
+    {
+        "play": _play,
+        "beside": _beside,
+        "sit": _sit,
+        "pick": _pick,
+        "search": _search,
+        "know": _know,
+    },
+)

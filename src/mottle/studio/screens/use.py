@@ -1,0 +1,110 @@
+"""The screen that shows what analysts get: columns before and after, and answers to questions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from mottle.errors import MottleError, UsageError
+from mottle.studio.project import RELEASED
+from mottle.studio.screens.base import Mark, Screen, text_of
+from mottle.studio.state import Studio, release_mark
+
+_LONGEST = 4000  # letters of a question
+_MOST_PINNED = 20
+
+
+def _measure(studio: Studio) -> Mark:
+    return Mark.OPEN if studio.project.current_run() is None else Mark.DONE
+
+
+def _content(studio: Studio) -> dict[str, Any]:
+    run = studio.project.current_run()
+    ready = None if run is None else studio.analysis.ready
+    content: dict[str, Any] = {"current": run, "ready": ready is not None}
+    if ready is None:
+        return content
+    pinned = studio.project.state.wishes.questions
+    errors = studio.project.errors()
+    return content | {
+        "columns": ready.columns,
+        "names": ready.queries.columns,
+        "asked": next(reversed(ready.answers.values()), None),
+        "pinned": pinned,
+        "runs": [
+            (each, [errors[each["release"]].get(sql) for sql in pinned])
+            for each in studio.project.runs()
+            if each["release"] in errors
+        ],
+    }
+
+
+async def _prepare(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the release, count its columns and answer pinned questions."""
+    _check_there(studio)
+    await asyncio.to_thread(_answer_pinned, studio)
+    return {}
+
+
+async def _ask(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a question."""
+    _check_there(studio)
+    sql = _question(body)
+    await asyncio.to_thread(lambda: studio.analysis.prepare().ask(sql))
+    return {}
+
+
+async def _pin(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep a question in the project, as a measure of every run."""
+    await _ask(studio, body)
+    sql, pinned = _question(body), studio.project.state.wishes.questions
+    if sql not in pinned:
+        if len(pinned) >= _MOST_PINNED:
+            raise UsageError("There are enough pinned questions.", "Take one away first.")
+        studio.project.change(questions=(*pinned, sql))
+    await asyncio.to_thread(_answer_pinned, studio)
+    return {}
+
+
+async def _unpin(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Take a question away."""
+    sql = _question(body)
+    pinned = studio.project.state.wishes.questions
+    studio.project.change(questions=tuple(each for each in pinned if each != sql))
+    return {}
+
+
+def _answer_pinned(studio: Studio) -> None:
+    """Answer all pinned questions and keep how far the release is off."""
+    analysis = studio.analysis.prepare()
+    found: dict[str, float] = {}
+    for sql in studio.project.state.wishes.questions:
+        try:
+            error = analysis.ask(sql).error
+        except MottleError:  # about a column that this release does not have
+            continue
+        if error is not None:
+            found[sql] = error
+    studio.project.add_errors(release_mark(studio.project.folder / RELEASED), found)
+
+
+def _check_there(studio: Studio) -> None:
+    if studio.project.current_run() is None:
+        raise UsageError("There is no release of what is shown here.", "Run it first.")
+
+
+def _question(body: Mapping[str, Any]) -> str:
+    sql = text_of(body, "sql").strip()
+    if not sql or len(sql) > _LONGEST:
+        raise UsageError("There is no question, or it is too long.", "Write a SELECT statement.")
+    return sql
+
+
+USE = Screen(
+    "use",
+    "Use",
+    _measure,
+    _content,
+    {"prepare": _prepare, "ask": _ask, "pin": _pin, "unpin": _unpin},
+)

@@ -1,0 +1,332 @@
+"""The state that all pages share: the project, the table that is open, and the runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pydantic import ValidationError
+
+from mottle import methods
+from mottle.encoding.people import People
+from mottle.encoding.sensitive import encode_sensitive
+from mottle.errors import MottleError, SchemaError, UsageError
+from mottle.guarantees.base import Guarantee, combined
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.guarantees.l_diversity import LDiversity
+from mottle.inspection import Inspection, inspect
+from mottle.io.read_table import read_table
+from mottle.pipeline.release import read_release
+from mottle.pipeline.unit import Repeats, check_people, check_repeats, columns_to_count
+from mottle.release.publish import check_publishable
+from mottle.schema.model import Schema
+from mottle.studio.analysis import Analysis
+from mottle.studio.chair import Chair, Chosen
+from mottle.studio.current import OfRelease
+from mottle.studio.events import Events
+from mottle.studio.jobs import Job, Jobs, State
+from mottle.studio.places import Places
+from mottle.studio.project import LINKS, PREVIEW, RELEASED, Project
+from mottle.utils.untrusted.text import parse_json, read_text
+
+OTHER = "other"  # in the project's audits: another tool's file
+BROKEN = 6  # exit code of an audit in which an adversary achieved more than is allowed
+_MOST_KEPT = 4  # results of checks that are kept
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The table of the project, read with the options that its inspection found."""
+
+    name: str
+    table: pa.Table
+    found: Inspection
+    _kept: dict[tuple[str, str], Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def kept(self, what: str, column: str, make: Callable[[pa.ChunkedArray], T]) -> T:
+        """Compute something of a column once, so that pages of large tables answer quickly."""
+        key = what, column
+        if key not in self._kept:
+            self._kept[key] = make(self.table.column(column))
+        found: T = self._kept[key]
+        return found
+
+
+@dataclass
+class Studio:
+    """Everything that the pages share; it lives in the server and in the project's folder."""
+
+    places: Places
+    project: Project
+    events: Events = field(default_factory=Events)
+    quit: asyncio.Event = field(default_factory=asyncio.Event)
+    previews: dict[str, float] = field(default_factory=dict)  # losses by state of the project
+    jobs: Jobs = field(init=False)
+    shown_column: int = 0  # among the quasi-identifiers, on the screen of values
+    examples: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by schema, column
+    chosen: Chosen = field(default_factory=Chosen)  # whom the owner attacks
+    analysis: OfRelease[Analysis] = field(init=False)
+    chair: OfRelease[Chair] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.jobs = Jobs(self.events, ended=self._ended)
+        self.analysis = OfRelease(self._analysis, self._mark)
+        self.chair = OfRelease(self._chair, self._mark)
+        self._turn = threading.RLock()
+        self._opened: tuple[object, Opened] | None = None
+        self._checked: dict[str, MottleError | None] = {}
+
+    @classmethod
+    def at(cls, place: Path) -> Studio:
+        """Make the studio of a folder, or of a table in its folder."""
+        folder = place if place.is_dir() else place.parent
+        studio = cls(Places([folder]), Project(folder.resolve()))
+        if not place.is_dir():
+            studio.open(place.name)
+        return studio
+
+    @property
+    def busy(self) -> bool:
+        """Whether a page is open or something runs."""
+        running = any(job.state in (State.WAITING, State.RUNNING) for job in self.jobs)
+        return running or self.events.pages > 0
+
+    async def close(self) -> None:
+        """End all runs."""
+        await self.jobs.close()
+
+    # ------------------------------------------------------------------------------------- table
+
+    def open(self, name: str) -> Opened:
+        """Make a file of the folder the project's table, and propose a schema unless one fits."""
+        path = self.places.allowed(name)
+        if not path.is_file() or path.parent != self.project.folder:
+            raise UsageError(
+                "This is not a file of the studio's folder.", "Put it there, or choose another."
+            )
+        opened = self._read(path)
+        toml = self.project.state.toml
+        self.project.change(
+            data=path.name, toml=toml if self._fits(opened) else opened.found.to_toml()
+        )
+        return opened
+
+    def _fits(self, opened: Opened) -> bool:
+        """Whether the schema that is there describes a table."""
+        try:
+            schema = self.project.schema()
+            schema.covering(opened.table.column_names)
+        except MottleError:
+            return False
+        return True
+
+    @property
+    def opened(self) -> Opened | None:
+        """The project's table; None if none is chosen."""
+        name = self.project.state.wishes.data
+        return None if name is None else self._read(self.places.allowed(name))
+
+    def _read(self, path: Path) -> Opened:
+        """Read a file, unless it is the one that was read last and has not changed."""
+        with self._turn:
+            key = self.project.stamp(path)
+            if self._opened is None or self._opened[0] != key:
+                found = inspect(path)
+                table = read_table(path, **found.reading.model_dump())
+                self._opened = key, Opened(path.name, table, found)
+            return self._opened[1]
+
+    # ----------------------------------------------------------------------------------- release
+
+    def _mark(self) -> str:
+        return release_mark(self.project.folder / RELEASED)
+
+    def _table(self) -> pa.Table:
+        opened = self.opened
+        if opened is None:
+            raise UsageError("No table is open.", "Open one.")
+        return opened.table
+
+    def _analysis(self) -> Analysis:
+        return Analysis.of(read_release(self.project.folder / RELEASED), self._table()).prepare()
+
+    def _chair(self) -> Chair:
+        folder = self.project.folder
+        release = read_release(folder / RELEASED)
+        return Chair.of(release, self._table(), self.project.schema(), folder / LINKS)
+
+    # ----------------------------------------------------------------------------------- promise
+
+    def guarantee(self) -> Guarantee | None:
+        """What is asked for; None if nothing is."""
+        return guarantee_of(self.project.state.wishes.options)
+
+    def check(self) -> None:
+        """Raise what stands in the way of a run: roles, what a row is, an infeasible promise."""
+        with self._turn:
+            key = self.project.fingerprint
+            if key not in self._checked:
+                while len(self._checked) >= _MOST_KEPT:
+                    self._checked.pop(next(iter(self._checked)))
+                self._checked[key] = self._fault()
+            fault = self._checked[key]
+        if fault is not None:
+            raise fault
+
+    def _fault(self) -> MottleError | None:
+        try:
+            self._check()
+        except MottleError as error:
+            return error
+        return None
+
+    def _check(self) -> None:
+        opened, guarantee = self.opened, self.guarantee()
+        if opened is None:
+            raise UsageError("No table is open.", "Open one.")
+        schema, table = self.project.schema(), opened.table
+        counted = columns_to_count(schema, table.schema)
+        schema = schema.covering(table.column_names)
+        check_publishable(table, schema)
+        check_repeats(schema, (Repeats.of(table, name) for name in counted))
+        if guarantee is None:
+            raise UsageError("Nothing is promised yet.", "Choose k.")
+        if schema.person is not None:
+            people = People.of(table, schema.person)
+            check_people(people.column, people.most, table.num_rows, guarantee, methods.get("auto"))
+        sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
+        guarantee.demand(table.num_rows, sensitive)
+
+    # -------------------------------------------------------------------------------------- runs
+
+    def start(self, purpose: str, words: list[str]) -> Job:
+        """Put a command into the queue, with the state of the project that it belongs to."""
+        return self.jobs.start(
+            purpose, words, folder=self.project.folder, state=self.project.fingerprint
+        )
+
+    def running(self, purpose: str) -> Job | None:
+        """The job of a purpose that waits or runs; None if there is none."""
+        for job in self.jobs:
+            if job.purpose == purpose and job.state in (State.WAITING, State.RUNNING):
+                return job
+        return None
+
+    def last(self, purpose: str) -> Job | None:
+        """The last job of a purpose; None if there was none."""
+        return next((job for job in reversed(list(self.jobs)) if job.purpose == purpose), None)
+
+    def _ended(self, job: Job) -> None:
+        """Keep the figures of a run under the state of the project that it began with."""
+        folder = self.project.folder
+        if job.purpose == "preview":
+            place = folder / PREVIEW
+            if job.state is State.DONE:
+                self.previews[job.belongs_to] = float(certificate(place)["gcp"])
+            shutil.rmtree(place, ignore_errors=True)
+        if job.purpose == "run" and job.state is State.DONE:
+            self.project.add_run(job.arguments, figures(folder / RELEASED, job))
+        if job.purpose == "verify" and job.state is State.DONE:
+            self.project.add_verified(job.belongs_to, release_mark(folder / RELEASED))
+        if job.purpose == "audit" and job.exit_code in (0, BROKEN):
+            is_ours = RELEASED in job.arguments
+            name = release_mark(folder / RELEASED) if is_ours else OTHER
+            self.project.add_audit(name, audited(job))
+            job.state = State.DONE
+        self.events.tell("changed")
+
+
+def guarantee_of(options: Mapping[str, str | bool]) -> Guarantee | None:
+    """The guarantee of some options; None if they ask for none."""
+    made: list[Guarantee] = []
+    if "k" in options:
+        made.append(KAnonymity(int(options["k"])))
+    if "l" in options:
+        made.append(LDiversity(int(options["l"])))
+    if "beta" in options:
+        made.append(BetaLikeness(float(options["beta"])))
+    return combined(made)
+
+
+def certificate(folder: Path) -> dict[str, Any]:
+    """The certificate of a release in a folder; empty if there is none."""
+    path = folder / "certificate.json"
+    try:
+        content = parse_json(read_text(path)) if path.is_file() else {}
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def release_mark(folder: Path) -> str:
+    """By which a release is recognized again: a checksum of its certificate."""
+    return sha256(json.dumps(certificate(folder), sort_keys=True).encode()).hexdigest()
+
+
+def figures(folder: Path, job: Job) -> dict[str, Any]:
+    """What is kept of a finished run."""
+    said = certificate(folder)
+    audit = said.get("audit") or {}
+    return {
+        "state": job.belongs_to,
+        "release": release_mark(folder),
+        "guarantee": said["guarantee"]["short"],
+        "rows": said["rows"],
+        "loss": said["gcp"],
+        "held": bool(audit.get("passed")) and all(each["passed"] for each in said["checks"]),
+        "seconds": round((job.ended or 0.0) - (job.began or 0.0), 1),
+        "losses": job.losses,
+    }
+
+
+def audited(job: Job) -> dict[str, Any]:
+    """What is kept of an audit: what each adversary achieved and what is allowed."""
+    report = parse_json(job.output[job.output.index("{") :])
+    return {
+        "file": job.arguments[2],
+        "passed": report["passed"],
+        "findings": [
+            {name: each.get(name) for name in ("adversary", "title", "measure", "achieved")}
+            | {name: each.get(name) for name in ("allowed", "passed")}
+            | {
+                "why": str(
+                    each["details"].get("not_played", each["details"].get("not_searched", ""))
+                )
+            }
+            for each in report["findings"]
+            if "does_not_apply" not in each["details"]
+        ],
+    }
+
+
+def schema_text(before: str, schema: Schema, folder: Path) -> str:
+    """Write a schema again, with the comments that the text before has above its columns."""
+    try:
+        Schema(**{name: getattr(schema, name) for name in Schema.model_fields})
+    except ValidationError as error:
+        problem = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        raise SchemaError(f"The roles contradict each other: {problem}.", "Change one.") from None
+    comments: dict[str, list[str]] = {}
+    above: list[str] = []
+    for line in before.splitlines():
+        if line.startswith("#"):
+            above.append(line.removeprefix("#").removeprefix(" "))
+            continue
+        name = Project.column_named(line)
+        if name is not None:
+            comments[name] = above
+        above = []
+    kept = {name: "\n".join(lines) for name, lines in comments.items()}
+    return schema.to_toml(kept, folder)

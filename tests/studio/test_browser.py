@@ -1,0 +1,173 @@
+"""Every screen in a real browser, by mouse and by keys alone, wide and narrow, light and dark."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from browser import Browser
+
+import mottle
+from mottle.studio.screens import SCREENS
+
+PICTURES = os.environ.get("MOTTLE_PICTURES")  # a folder: pictures for the documentation go there
+HEIGHTS = {1280: 860, 390: 844}
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[[Path], str]]:
+    """Run ``mottle studio`` in a process and return the address that it prints."""
+    running: list[subprocess.Popen[str]] = []
+
+    def begin(place: Path) -> str:
+        words = [sys.executable, "-m", "mottle", "studio", str(place), "--no-browser"]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        running.append(process)
+        assert process.stdout is not None
+        for line in process.stdout:
+            if found := re.search(r"http://\S+", line):
+                return found[0]
+        raise AssertionError("the studio does not start")
+
+    yield begin
+    for process in running:
+        try:
+            assert process.wait(timeout=120) == 0
+        finally:
+            process.kill()
+            assert process.stdout is not None
+            process.stdout.close()
+
+
+def people(folder: Path, rows: int = 300) -> Path:
+    """A table of generated people."""
+    table = mottle.datasets.population(rows, seed=1).select(
+        ["age", "sex", "education", "diagnosis"]
+    )
+    file = folder / "people.csv"
+    file.write_text(table.to_pandas().to_csv(index=False))
+    return file
+
+
+def shows(text: str) -> str:
+    return f"document.body.innerText.includes({text!r})"
+
+
+def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tmp_path) -> None:
+    people(tmp_path)
+    address = start(tmp_path)
+    root = address.partition("/enter")[0]
+    browser.open(address, width=1280)
+    assert browser.run("location.href") == f"{root}/"
+    browser.click("form[data-form='/open/open'] button")
+    browser.wait(shows("The first rows"))
+    browser.click("a[href='/columns']")
+    browser.wait("document.querySelector('[data-column]')")
+    browser.click("a[href='/promise']")
+    browser.click("[data-set=k][data-value='5']")
+    browser.wait(shows("The table can have this promise"))
+    browser.click("[data-post='/promise/preview']")
+    browser.wait(shows("would be lost by a quick method"))
+    browser.click(".next a")
+    browser.click("form[data-form='/run/start'] button")
+    browser.wait(shows("information lost"))
+    browser.click(".next a")
+    browser.wait(shows("Every column before and after"))
+    browser.click("form[data-form='/use/ask'] button.main")
+    browser.wait(shows("in the original"))
+    browser.click(".next a")
+    browser.click("[data-post='/attack/sit']")
+    browser.click("form[data-form='/attack/pick'] button")
+    browser.wait("document.querySelector('.beliefs')")
+    browser.click(".next a")
+    browser.click("[data-post='/publish/verify']")
+    browser.wait(shows("Verified."))
+    look_at_all(browser, root)
+    assert_hiding_stays(browser, root)
+    browser.click("[data-post='/quit']")
+    browser.wait(shows("The studio has ended"))
+
+
+def look_at_all(browser: Browser, root: str) -> None:
+    """Open every screen in every look: nothing complains, leaves the machine or is cut off."""
+    for name in SCREENS:
+        for width in HEIGHTS:
+            for scheme in ("light", "dark"):
+                browser.open(f"{root}/{name}", width=width, scheme=scheme)
+                browser.wait(
+                    f"location.pathname === '/{name}' && document.readyState === 'complete'"
+                )
+                assert browser.complaints == []
+                hosts = {urlsplit(url).netloc for url in browser.requests if url[:5] != "data:"}
+                assert hosts == {urlsplit(root).netloc}
+                assert browser.run("document.documentElement.scrollWidth") <= width, (name, width)
+                if (width, scheme) in ((1280, "light"), (390, "dark")):
+                    assert browser.barriers() == [], (name, width)
+                if PICTURES and (width, scheme) in ((1280, "light"), (390, "dark")):
+                    picture = browser.picture(HEIGHTS[width])
+                    Path(PICTURES, f"studio-{name}-{width}.png").write_bytes(picture)
+
+
+def assert_hiding_stays(browser: Browser, root: str) -> None:
+    """One key hides all originals, also on the next page."""
+    shown = "getComputedStyle(document.querySelector('.original')).display"
+    browser.open(f"{root}/open", width=1280)
+    assert browser.run(shown) == "block"
+    browser.press("h")
+    browser.wait(f"{shown} === 'none'")
+    browser.open(f"{root}/columns", width=1280)
+    browser.wait(f"{shown} === 'none'")
+    browser.press("h")
+    browser.wait(f"{shown} === 'block'")
+
+
+def test_from_a_table_to_a_verified_release_by_keys_alone(browser, start, tmp_path) -> None:
+    people(tmp_path)
+    browser.open(start(tmp_path), width=1280)
+
+    def enter(selector: str) -> None:
+        browser.wait(f"document.querySelector({selector!r}) && document.readyState === 'complete'")
+        browser.reach(selector)
+        browser.press("Enter")
+
+    enter("form[data-form='/open/open'] button")
+    browser.wait(shows("The first rows"))
+    enter(".next a")
+    browser.reach("[data-role='1']")
+    browser.press("5")
+    browser.wait("document.querySelector('[data-role=\"1\"]').value === 'insensitive'")
+    assert 'role = "insensitive"' in (tmp_path / "mottle.toml").read_text()
+    browser.wait("document.activeElement.dataset.role === '1'")
+    browser.press("3")
+    browser.wait("document.querySelector('[data-role=\"1\"]').value === 'quasi-identifying'")
+    enter("a[href='/values']")
+    enter("[data-form='/values/build'] button")
+    browser.wait("document.querySelector('.tree')")
+    enter("[data-post='/values/without']")
+    browser.wait("!document.querySelector('.tree')")
+    enter("a[href='/promise']")
+    browser.reach("#k")
+    browser.press("5")
+    browser.press("Enter")
+    browser.wait(shows("The table can have this promise"))
+    enter(".next a")
+    enter("form[data-form='/run/start'] button")
+    browser.wait(shows("information lost"))
+    enter("a[href='/attack']")
+    enter("[data-post='/attack/sit']")
+    browser.reach("#search")
+    for letter in "male":
+        browser.press(letter)
+    browser.press("Enter")
+    browser.wait("document.querySelector('.beliefs')")
+    enter("a[href='/publish']")
+    enter("[data-post='/publish/verify']")
+    browser.wait(shows("Verified."))
+    enter("[data-post='/quit']")
+    browser.wait(shows("The studio has ended"))

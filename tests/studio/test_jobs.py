@@ -1,0 +1,119 @@
+"""Runs in processes of their own: progress, failure, cancelling and a limit on memory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import mottle
+from mottle.studio.events import Events
+from mottle.studio.jobs import Job, Jobs, State
+
+
+async def ended(jobs: Jobs, job: Job) -> Job:
+    while job.state in (State.WAITING, State.RUNNING):
+        await asyncio.sleep(0.02)
+    await asyncio.gather(*jobs._tasks)
+    return job
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    table = mottle.datasets.population(300, seed=1).select(["age", "sex"])
+    file = tmp_path / "people.csv"
+    file.write_text(table.to_pandas().to_csv(index=False))
+    return file
+
+
+def test_a_run_tells_its_progress_and_its_losses(people, tmp_path):
+    async def play() -> Job:
+        jobs = Jobs(Events())
+        words = ["anonymize", str(people), "--qi", "age,sex", "--k", "5", "--seconds", "0.2"]
+        return await ended(jobs, jobs.start("run", [*words, "-o", str(tmp_path / "out")]))
+
+    job = asyncio.run(play())
+    assert (job.state, job.exit_code) == (State.DONE, 0), job.output
+    assert (tmp_path / "out" / "certificate.json").is_file()
+    assert job.losses
+    assert job.progress["stage"] in ("write", "done")
+
+
+def test_a_run_that_fails_says_why_and_harms_nothing(people, tmp_path):
+    async def play() -> Job:
+        jobs = Jobs(Events())
+        words = ["anonymize", str(people), "--qi", "aeg", "--k", "5", "-o", str(tmp_path / "out")]
+        return await ended(jobs, jobs.start("run", words))
+
+    job = asyncio.run(play())
+    assert job.state is State.FAILED
+    assert "aeg" in job.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cancelled_run_is_gone_and_the_next_one_has_its_turn(people, tmp_path):
+    async def play() -> tuple[Job, Job]:
+        jobs = Jobs(Events())
+        words = ["anonymize", str(people), "--qi", "age,sex", "--k", "5"]
+        long = jobs.start("run", [*words, "--seconds", "600", "-o", str(tmp_path / "long")])
+        short = jobs.start("run", ["--version"])
+        while not long.losses and long.state in (State.WAITING, State.RUNNING):
+            await asyncio.sleep(0.02)
+        process = long.process
+        await jobs.cancel(long)
+        assert process is not None
+        await process.wait()
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
+        return long, await ended(jobs, short)
+
+    long, short = asyncio.run(play())
+    assert (long.state, short.state) == (State.CANCELLED, State.DONE)
+    assert not (tmp_path / "long").exists()
+
+
+def test_a_killed_run_harms_nothing_and_the_next_one_has_its_turn(people, tmp_path):
+    async def play() -> tuple[Job, Job]:
+        jobs = Jobs(Events())
+        words = ["anonymize", str(people), "--qi", "age,sex", "--k", "5"]
+        long = jobs.start("run", [*words, "--seconds", "600", "-o", str(tmp_path / "long")])
+        while not long.losses and long.state in (State.WAITING, State.RUNNING):
+            await asyncio.sleep(0.02)
+        assert long.process is not None
+        os.killpg(long.process.pid, signal.SIGKILL)
+        return await ended(jobs, long), await ended(jobs, jobs.start("run", ["--version"]))
+
+    long, short = asyncio.run(play())
+    assert (long.state, long.exit_code, short.state) == (State.FAILED, -9, State.DONE)
+    assert not (tmp_path / "long").exists()
+
+
+def test_a_run_that_needs_too_much_memory_fails_by_itself(people, tmp_path):
+    async def play() -> Job:
+        jobs = Jobs(Events(), memory=150 << 20)
+        words = ["anonymize", str(people), "--qi", "age,sex", "--k", "5"]
+        return await ended(jobs, jobs.start("run", [*words, "-o", str(tmp_path / "out")]))
+
+    job = asyncio.run(play())
+    assert job.state is State.FAILED
+    assert not (tmp_path / "out").exists()
+
+
+def test_pages_that_sleep_are_told_to_load_again():
+    async def play() -> list[bytes]:
+        events = Events()
+        stream = events.stream()
+        found = [await anext(stream)]
+        for number in range(1000):
+            events.tell("job", number=number)
+        found.append(await anext(stream))
+        await stream.aclose()
+        assert events.pages == 0
+        return found
+
+    first, second = asyncio.run(play())
+    assert first.startswith(b":")
+    assert b"event: reload" in second or b'"number": 0' in second

@@ -1,0 +1,286 @@
+"""From a table to a verified release, and what every page holds and does not hold."""
+
+from __future__ import annotations
+
+import errno
+import html
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mottle.studio.project import Project
+from mottle.studio.screens import SCREENS
+
+FILES = ["release.csv", "release.parquet"]
+
+
+def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
+    visit, people: Path, tmp_path: Path, faults_of
+) -> None:
+    here = visit(people)
+    assert "no table is open" in here.page("open")
+    assert here.post("/open/open", file="people.csv") == {"to": "/"}
+    first = here.page("open")
+    assert first.count("<tr>") == 51
+    assert "one row = one person" in first
+
+    columns = here.page("columns")
+    assert "Proposed because" in columns
+    here.post("/columns/role", column=2, role="insensitive")
+    assert '+role = "insensitive"' in html.unescape(here.page("columns"))
+    here.post("/undo")
+    assert here.studio.project.schema().columns[2].role == "quasi-identifying"
+
+    here.post("/promise/choose", k="400", l="", beta="")
+    assert "Not feasible" in here.page("promise")
+    assert "invalid" in here.page("promise")
+    here.post("/promise/choose", k="5", l="", beta="")
+    assert "The table can have this promise" in here.page("promise")
+    assert "asked for: nobody is linked with more than 1 in 5" in here.page("promise")
+    here.post("/promise/preview")
+    here.wait_for("preview")
+    assert "would be lost" in here.page("promise")
+    assert not (people / ".studio" / "preview").exists()
+
+    here.post("/run/start")
+    here.wait_for("run")
+    run = here.page("run")
+    assert "% lost" in run
+    assert "no release of this yet" not in run
+    assert "received" in here.post("/run/start", status=422)["problem"]
+
+    _use(here, people)
+    _attack(here)
+
+    here.post("/publish/verify")
+    here.wait_for("verify")
+    assert "Verified." in here.page("publish")
+    report = here.client.get("/report")
+    policy = report.headers["content-security-policy"]
+    assert "sha256-" in policy
+    assert "unsafe" not in policy
+    assert "script" not in policy
+
+    pages = []
+    for name in SCREENS:
+        text = here.page(name)
+        links = re.findall(r'(?:src|href|action)="([^"]*)"', text)
+        assert all(link.startswith("/") or link == "data:," for link in links), links
+        assert not re.search(r"<script(?![^>]* src=)|\son\w+=|style=", text)
+        pages.append(tmp_path / f"{name}.html")
+        pages[-1].write_text(text, encoding="utf-8")
+    assert faults_of(pages) == []
+
+    _same_by_command_and_python(here.studio.project, people, tmp_path)
+
+    here.post("/promise/choose", k="6", l="", beta="")
+    assert "no release of this yet" in here.page("run")
+    assert "% lost</span>" not in here.page("run")
+
+
+def _use(here, people: Path) -> None:
+    """Answers stand beside the truth, and pinned questions stay in the project."""
+    assert "data-now" in here.page("use")
+    here.post("/use/prepare")
+    sql = "SELECT COUNT(*) FROM release WHERE age >= 60"
+    here.post("/use/ask", status=422, sql="SELECT nonsense")
+    here.post("/use/pin", sql=sql)
+    ages = [
+        int(line.split(",")[1]) for line in (people / "people.csv").read_text().splitlines()[1:]
+    ]
+    page = here.page("use")
+    assert f'<td class="count truth">{sum(age >= 60 for age in ages)}</td>' in page
+    assert page.count('class="card"') == 3
+    assert here.studio.project.state.wishes.questions == (sql,)
+    assert "(current)" in page
+    here.post("/use/unpin", sql=sql)
+    assert here.studio.project.state.wishes.questions == ()
+
+
+def _attack(here) -> None:
+    """The chair counts the records that contain a person, and the adversaries hold."""
+    here.post("/attack/sit")
+    here.post("/attack/pick", who="exposed")
+    chair = here.studio.chair.ready
+    records = chair.view.release.table.to_pylist()
+    for person in (0, 17, chair.exposed):
+        row = chair.original.slice(person, 1).to_pylist()[0]
+        fits = [each["age"]["lo"] <= row["age"] <= each["age"]["hi"] for each in records]
+        both = [fit and row["sex"] in each["sex"] for fit, each in zip(fits, records, strict=True)]
+        assert chair.attack(person, ["age"], 0).matches == sum(fits)
+        found = chair.attack(person, ["age", "sex"], 0)
+        assert (found.matches, found.along_graph) == (sum(both), True)
+        assert 5 <= found.candidates <= found.matches
+        assert sum(each.after for each in found.beliefs[0][1]) == pytest.approx(1)
+        assert chair.attack(person, ["age", "sex"], 2).candidates == found.candidates - 2
+        assert chair.attack(person, ["age", "sex"], 999).candidates >= 1
+    assert "may be this person" in here.page("attack")
+    here.post("/attack/know", status=422, people=0)
+    here.post("/attack/know", **{"known-0": True, "people": 0})
+    here.post("/attack/search", text=str(row["age"]))
+    here.post("/attack/search", status=422, text="nobody has this")
+    here.post("/attack/pick", status=422, who="99999")
+    assert "all records that contain what is known" in here.page("attack")
+    here.post("/attack/play")
+    here.wait_for("audit")
+    assert "no adversary got beyond what is promised" in here.page("attack")
+    assert "linkage" in here.page("attack")
+
+
+def _same_by_command_and_python(project: Project, people: Path, tmp_path: Path) -> None:
+    """What the drawer shows gives the same files under the same key."""
+    words = [*project.command("again"), "--private", "stays-here/again.parquet"]
+    program = project.shown_python("by-python").replace("links.parquet", "python.parquet")
+    for command in (["-m", "mottle", *words], ["-c", program]):
+        done = subprocess.run(
+            [sys.executable, *command], cwd=people, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    for name in FILES:
+        content = (people / "released" / name).read_bytes()
+        assert (people / "again" / name).read_bytes() == content
+        assert (people / "by-python" / name).read_bytes() == content
+
+
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7*7 }}", "'&<b>"]
+
+
+def test_hostile_names_and_cells_are_shown_as_text_and_named_nowhere_else(
+    visit, tmp_path: Path, caplog, capfd
+) -> None:
+    rows = [HOSTILE, *(HOSTILE for _ in range(30)), *([f"{n}", "b", "c", "d"] for n in range(30))]
+    lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows]
+    (tmp_path / "odd.csv").write_text("\n".join(lines) + "\n")
+    here = visit(tmp_path / "odd.csv")
+    here.post("/promise/choose", k="2", l="", beta="")
+    here.post("/run/start")
+    here.wait_for("run")
+    for address in ("/use/prepare", "/attack/sit"):
+        here.post(address)
+    here.post("/use/ask", sql='SELECT "{{ 7*7 }}", COUNT(*) FROM release GROUP BY "{{ 7*7 }}"')
+    here.post("/attack/search", text=HOSTILE[0])
+    here.post("/values/example")
+    for name in SCREENS:
+        text = here.page(name)
+        assert "<script>alert" not in text
+        assert "<img" not in text
+        assert "<b>," not in text
+        assert "alert" not in re.search("<title>(.*?)</title>", text)[1]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in here.page("open")
+    assert "{{ 7*7 }}" in here.page("open")
+    secret = "<script>alert(1)</script>"
+    for address, content in (
+        ("/open/open", {"file": "odd.csv/../x"}),
+        ("/columns/role", {"column": 99, "role": "sensitive"}),
+        ("/columns/role", {"column": "0", "role": "sensitive"}),
+        ("/promise/choose", {"k": "many", "l": "", "beta": ""}),
+        ("/run/effort", {"seconds": "-1"}),
+    ):
+        assert secret not in str(here.post(address, status=422, **content))
+    assert secret not in caplog.text
+    assert secret not in "".join(capfd.readouterr())
+
+
+def test_paths_elsewhere_and_links_that_lead_there_are_refused(visit, people, tmp_path) -> None:
+    (tmp_path / "secret.csv").write_text("name,age\nAnn,3\n")
+    os.symlink(tmp_path / "secret.csv", people / "link.csv")
+    here = visit(people)
+    page = here.page("open")
+    assert "people.csv" in page
+    assert "link.csv" not in page
+    for name in ("link.csv", "../secret.csv", str(tmp_path / "secret.csv"), "", "\0", "none.csv"):
+        assert "Ann" not in str(here.post("/open/open", status=422, file=name))
+    assert here.studio.opened is None
+
+
+def test_a_damaged_schema_is_shown_as_a_problem_and_can_be_undone(visit, people) -> None:
+    here = visit(people / "people.csv")
+    good = here.studio.project.state.toml
+    here.studio.project.change(toml='[columns.age]\nrole = "nonsense"\n')
+    assert "invalid" in here.page("columns")
+    assert "nonsense" in here.page("columns")
+    here.post("/undo")
+    assert here.studio.project.state.toml == good
+    assert "What the columns are" in here.page("columns")
+
+
+def test_what_one_row_is_goes_into_the_schema(visit, people) -> None:
+    here = visit(people / "people.csv")
+    here.post("/open/unit", unit="visit", column=0)
+    assert here.studio.project.schema().person == "person_id"
+    assert "k counts people, by column person_id" in here.page("open")
+    here.post("/open/unit", unit="row", column=0)
+    assert here.studio.project.schema().person is None
+    assert "one row = one row" in here.page("open")
+    here.post("/open/unit", status=422, unit="nobody", column=0)
+    for name in (".studio", "stays-here"):
+        assert (people / name).stat().st_mode & 0o077 == 0
+
+
+def test_trees_and_steps_of_values_go_into_the_schema_and_are_undone(visit, people) -> None:
+    here = visit(people / "people.csv")
+    before = here.studio.project.state.toml
+    here.post("/values/build", by="intervals", words="10,20")
+    column = here.studio.project.schema().columns[1]
+    assert (str(column.kind), column.hierarchy_file.name) == ("hierarchy", "1.csv")
+    page = here.page("values")
+    tree = column.hierarchy
+    nodes = [tree.labels.index(name) for name in ("0-9", "10-19")]
+    assert all(f'name="node-{node}"' in page for node in nodes)
+    here.post("/values/split", **{f"node-{tree.labels.index('0-19')}": True})
+    assert here.studio.project.schema().columns[1].hierarchy_file.name == "2.csv"
+    here.post("/values/example")
+    assert '<ul class="cells">' in here.page("values")
+    here.post("/values/group", status=422, name="x")
+    here.post("/values/build", status=422, by="intervals", words="ten")
+    here.post("/values/without")
+    here.post("/values/coarsen", snap="5", bottom="", top="80", breaks="", granularity="")
+    column = here.studio.project.schema().columns[1]
+    assert (column.snap, column.top, column.hierarchy) == (5, 80, None)
+    here.post(
+        "/values/coarsen", status=422, snap="5", bottom="", top="", breaks="1,2", granularity=""
+    )
+    for _ in range(4):
+        here.post("/undo")
+    assert here.studio.project.state.toml == before
+
+
+def test_on_a_full_disk_nothing_is_lost(visit, people, monkeypatch) -> None:
+    here = visit(people / "people.csv")
+    here.post("/promise/choose", k="5", l="", beta="")
+    before = here.studio.project.state
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        for address, content in (
+            ("/promise/choose", {"k": "9", "l": "", "beta": ""}),
+            ("/columns/role", {"column": 2, "role": "insensitive"}),
+            ("/undo", {}),
+        ):
+            assert "No space left" in here.post(address, status=507, **content)["problem"]
+            assert here.studio.project.state == before
+    here.post("/promise/choose", k="9", l="", beta="")
+    here.post("/undo")
+    assert here.studio.project.state == before
+
+
+def test_the_demo_is_generated_and_opened(visit, tmp_path) -> None:
+    here = visit(tmp_path)
+    assert "There is no table in the folder" in here.page("open")
+    here.post("/open/demo")
+    assert "50 of 2,000 rows" in here.page("open")
+
+
+@pytest.mark.parametrize("address", ["/nothing/here", "/open/nothing"])
+def test_actions_that_do_not_exist_are_refused(visit, tmp_path, address) -> None:
+    here = visit(tmp_path)
+    assert here.post(address, status=404)
+    assert here.client.get("/nothing").status_code == 404
+    assert here.client.get("/static/../app.py").status_code == 404
