@@ -81,6 +81,7 @@ def test_a_checklist_points_to_entries_and_gives_no_verdict(table, context) -> N
         assert not re.search(r"\b(compliant|passed|fulfilled|satisfied)\b", line.answer, re.I)
     stated = [line.answer for line in lists[0].lines if "context" in line.answer]
     assert len(stated) == (0 if context is None else 2)
+    assert "shown by checks: 4 of 4 hold" in [line.answer for line in lists[3].lines]
     assert checklists_of(release.certificate) == []
 
 

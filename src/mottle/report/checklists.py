@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from mottle.release.certificate import Certificate
 from mottle.release.limits import bounds_inference
+from mottle.report.wording import checks
 from mottle.schema.context import CHECKLISTS, Context
 
 __all__ = ["Checklist", "ChecklistLine", "checklists_of"]
@@ -107,8 +108,8 @@ def _audit(certificate: Certificate) -> str:
 
 
 def _checks(certificate: Certificate) -> str:
-    held = sum(check.passed for check in certificate.checks)
-    return f"{held} of {len(certificate.checks)} hold"
+    held = [passed for _, passed in checks(certificate)]  # as the first page counts them
+    return f"{sum(held)} of {len(held)} hold"
 
 
 def _known_record(certificate: Certificate) -> str:
