@@ -1,10 +1,9 @@
 """Run the command line in this process and print, as JSON, the processor seconds of its parts.
 
-    python benchmarks/_speed_parts.py parts anonymize DATA …
-    python benchmarks/_speed_parts.py kernels anonymize DATA …
+    python benchmarks/_speed_parts.py anonymize DATA …
 
 The time of a part does not include that of parts inside it. Threads count with the part that
-waits for them; ``kernels`` lists what Numba compiles instead of the parts.
+waits for them.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
-
-from numba.core import event
 
 from mottle.cli.app import main as command_line
 
@@ -78,34 +75,15 @@ class Clock:
         return call
 
 
-class Compiled(event.Listener):
-    """Counts what Numba compiles: the clock's names are kernels and signatures."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-
-    def on_start(self, event: event.Event) -> None:
-        kernel = event.data["dispatcher"].py_func
-        module = kernel.__module__.removeprefix("mottle.")
-        self._clock.enter(f"{module}.{kernel.__name__}\t{event.data['args']}")
-
-    def on_end(self, event: event.Event) -> None:
-        self._clock.leave()
-
-
 def main() -> None:
-    wanted, *arguments = sys.argv[1:]
     clock = Clock()
-    if wanted == "kernels":
-        event.register("numba:compile", Compiled(clock))
-    else:
-        for name, places in PARTS.items():
-            for place in places:
-                module, _, path = place.partition(":")
-                *outer, attribute = path.split(".")
-                owner = functools.reduce(getattr, outer, importlib.import_module(module))
-                setattr(owner, attribute, clock.timed(name, getattr(owner, attribute)))
-    sys.argv = ["mottle", *arguments]
+    for name, places in PARTS.items():
+        for place in places:
+            module, _, path = place.partition(":")
+            *outer, attribute = path.split(".")
+            owner = functools.reduce(getattr, outer, importlib.import_module(module))
+            setattr(owner, attribute, clock.timed(name, getattr(owner, attribute)))
+    sys.argv = ["mottle", *sys.argv[1:]]
     with contextlib.redirect_stdout(io.StringIO()):
         try:
             command_line()

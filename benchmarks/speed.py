@@ -1,11 +1,11 @@
 """Speed of the command line beside the limit that DuckDB sets, by processor time.
 
-    python benchmarks/speed.py [end_to_end|first_run …] [--rows 30000,295243] [--runs 3]
+    python benchmarks/speed.py [end_to_end] [--rows 30000,295243] [--runs 3]
 
 ``end_to_end`` starts the program, anonymizes tables by ``nh`` with k = 10, report included, and
 compares with DuckDB reading, sorting, shuffling and writing the same rows as Parquet and as CSV:
 in turns, so that both meet the same machine. Sizes up to 295,243 are rows of census_acs, larger
-ones generated people. ``first_run`` lists what an empty cache of kernels costs, kernel by kernel.
+ones generated people.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -50,11 +49,6 @@ STARTS = {
         *(sys.executable, "-c", "import mottle; mottle.anonymize")
     ],
 }
-FIRST_RUNS = {  # what is anonymized from an empty cache of kernels
-    "nh": ["--k", "5", "--method", "nh"],
-    "freeform": ["--k", "5", "--method", "freeform", "--seconds", "1"],
-    "buckets": ["--sensitive", "diagnosis", "--l", "2", "--method", "buckets", "--seconds", "1"],
-}
 
 
 @dataclass(frozen=True)
@@ -66,11 +60,10 @@ class Used:
     megabytes: float  # peak of resident memory
 
 
-def used_by(command: Sequence[str], **environment: str) -> Used:
+def used_by(command: Sequence[str]) -> Used:
     began = time.perf_counter()
     process = subprocess.Popen(
         command,
-        env={**os.environ, **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -135,7 +128,7 @@ def end_to_end(sizes: Sequence[int], runs: int) -> None:
             limit = [sys.executable, "-c", LIMIT, str(data.path), name, data.columns]
             if not lines:
                 used_by([*MOTTLE, *ours])  # compiles what is not yet in the cache
-            parts[rows] = measured_parts("parts", ours)
+            parts[rows] = measured_parts(ours)
             release, rewritten = in_turns([[*MOTTLE, *ours], limit], runs)
             lines.append(
                 [
@@ -188,10 +181,9 @@ def end_to_end(sizes: Sequence[int], runs: int) -> None:
     )
 
 
-def measured_parts(wanted: str, arguments: Sequence[str], **environment: str) -> dict[str, float]:
+def measured_parts(arguments: Sequence[str]) -> dict[str, float]:
     done = subprocess.run(
-        [*PARTS_OF, wanted, *arguments],
-        env={**os.environ, **environment},
+        [*PARTS_OF, *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -202,74 +194,13 @@ def measured_parts(wanted: str, arguments: Sequence[str], **environment: str) ->
     return found
 
 
-def first_run() -> None:
-    """What Numba compiles for each method from an empty cache, and a second run with that cache."""
-    lines, kernels = [], []
-    with tempfile.TemporaryDirectory() as name:
-        data = Path(name, "people.parquet")
-        pq.write_table(mottle.datasets.population(3000, seed=1), data)
-        columns = ["--qi", PEOPLE, "--id", "person_id", "--rest", "insensitive"]
-        for method, options in FIRST_RUNS.items():
-            cache = Path(name, f"cache-{method}")
-            written = ["-o", str(Path(name, "out")), "--overwrite", "--another-draw"]
-            run = ["anonymize", str(data), *columns, *options, *written]
-            found = measured_parts("kernels", run, NUMBA_CACHE_DIR=str(cache))
-            again = measured_parts("kernels", run, NUMBA_CACHE_DIR=str(cache))
-            compiled = {each: took for each, took in found.items() if each != REST}
-            by_kernel: dict[str, list[float]] = {}
-            for each, took in compiled.items():
-                by_kernel.setdefault(each.partition("\t")[0], []).append(took)
-            spent = sum(compiled.values())
-            several = sum(len(each) > 1 for each in by_kernel.values())
-            lines.append(
-                [
-                    *(method, len(by_kernel), len(compiled), several, f"{spent:.1f}"),
-                    *(f"{found[REST]:.1f}", f"{sum(again.values()):.1f}"),
-                ]
-            )
-            by_cost = sorted(by_kernel, key=lambda each: -sum(by_kernel[each]))
-            kernels += [
-                [
-                    *(method, f"`{each}`", len(by_kernel[each])),
-                    *(f"{sum(by_kernel[each]):.2f}", f"{sum(by_kernel[each]) / spent:.0%}"),
-                ]
-                for each in by_cost[:12]
-            ]
-            shutil.rmtree(cache)
-    report(
-        "speed-first-run",
-        "The first run: what Numba compiles from an empty cache",
-        [
-            "Processor seconds of one process with 3,000 generated people. Kernels that a kernel"
-            " calls are counted by themselves where Numba compiles them by themselves, and with"
-            " their caller where they are inlined.",
-            markdown_table(
-                [
-                    *("method", "kernels", "signatures", "kernels with several"),
-                    *("compiling", "all else", "second run"),
-                ],
-                lines,
-            ),
-            "The twelve kernels of each method that cost most:",
-            markdown_table(["method", "kernel", "signatures", "seconds", "share"], kernels),
-        ],
-        "speed.py first_run",
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help="end_to_end, first_run; both if none is named")
+    parser.add_argument("part", nargs="?", choices=["end_to_end"], default="end_to_end")
     parser.add_argument("--rows", default=f"30000,{CENSUS},2000000")
     parser.add_argument("--runs", type=int, default=3)
     asked = parser.parse_args()
-    for part in asked.parts or ["end_to_end", "first_run"]:
-        if part == "first_run":
-            first_run()
-        elif part == "end_to_end":
-            end_to_end([int(rows) for rows in asked.rows.split(",")], asked.runs)
-        else:
-            parser.error(f"there is no part {part}")
+    end_to_end([int(rows) for rows in asked.rows.split(",")], asked.runs)
 
 
 if __name__ == "__main__":

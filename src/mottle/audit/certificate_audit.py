@@ -110,7 +110,7 @@ def public_audit(report: AuditReport, level: str) -> AuditSummary:
     played = dict.fromkeys(
         finding.adversary
         for finding in kept
-        if finding.achieved is not None and ADVERSARIES[finding.adversary].judged
+        if finding.achieved is not None and _is_judged(finding.adversary)
     )
     verdict = OwnerVerdict(
         adversaries=tuple(played), passed=all(finding.passed is not False for finding in kept)
@@ -124,6 +124,12 @@ def public_audit(report: AuditReport, level: str) -> AuditSummary:
         findings=tuple(FindingFacts.model_validate(each) for each in facts),
         owner=verdict if played else None,
     )
+
+
+def _is_judged(name: str) -> bool:
+    """Whether an adversary is judged by the guarantee; one that is not registered is."""
+    adversary = ADVERSARIES.get(name)
+    return adversary is None or adversary.judged
 
 
 def _linkage(matches: Matches, degree: int) -> Outcome:
