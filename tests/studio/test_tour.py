@@ -36,6 +36,12 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
     here.post("/undo")
     assert here.studio.project.schema().columns[2].role == "quasi-identifying"
 
+    here.post("/columns/scenario", **{"scenario-0": True, "scenario-2": True})
+    here.post("/columns/scenario", **{"scenario-0": True})
+    stated = here.studio.project.schema().context
+    assert [words[:11] for words in stated.adversaries] == ["a neighbour"]
+    assert here.page("columns").count("checked") == 1
+
     here.post("/promise/choose", k="400", l="", beta="")
     assert "Not feasible" in here.page("promise")
     assert "invalid" in here.page("promise")
@@ -62,6 +68,7 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
     here.wait_for("verify")
     assert "Verified." in here.page("publish")
     report = here.client.get("/report")
+    assert "a neighbour, who knows" in report.text
     policy = report.headers["content-security-policy"]
     assert "sha256-" in policy
     assert "unsafe" not in policy
