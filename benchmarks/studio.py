@@ -214,6 +214,7 @@ def main(rows: int, times: int) -> None:
             "Once for a table or a release:",
             markdown_table(("", "seconds"), [(name, f"{took:.2f}") for name, took in once.items()]),
         ],
+        f"studio.py {rows} {times}",
     )
 
 
