@@ -48,6 +48,10 @@ def test_with_m_1_and_frequent_items_the_rival_is_exact_and_links_everybody() ->
 def test_there_has_to_be_something_to_compare(baskets) -> None:
     with pytest.raises(UsageError, match="nothing to compare"):
         compare_set_methods(baskets, [], ["freeform"])
+    with pytest.raises(UsageError, match="no method for sets 'fre'"):
+        compare_set_methods(baskets, [KAnonymity(4)], ["freeform", "fre"])
+    with pytest.raises(UsageError, match="m = 9 is not supported"):
+        compare_set_methods(baskets, [KAnonymity(4)], ["freeform", "k-m"], m=9)
 
 
 def test_the_command_writes_a_table_and_reads_a_hierarchy(baskets, tmp_path: Path) -> None:
@@ -64,3 +68,6 @@ def test_the_command_writes_a_table_and_reads_a_hierarchy(baskets, tmp_path: Pat
     assert json.loads(result.stdout)[1]["linked"] == written.column("linked")[1].as_py()
     again = mottle_command("compare-sets", file, *options, "-o", tmp_path / "out")
     refused(again, 5, "compare.csv", "--overwrite")
+    shown = mottle_command("compare-sets", file, *options, "-o", tmp_path / "out", "--overwrite")
+    heading = next(line for line in shown.stdout.splitlines() if "linked" in line)
+    assert heading.split()[-1] in ("s", "time,", "time")  # all columns fit a terminal of 80

@@ -30,6 +30,7 @@ from mottle import (
     read_release,
 )
 from mottle.io import atomic_write
+from mottle.io.hashed_file import sha256_of
 from mottle.io.write_release import write_rows
 from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
@@ -386,7 +387,7 @@ def test_rows_are_written_as_text_only_where_text_is_wanted(
     release: Release, tmp_path: Path, text: bool
 ):
     counted: list[int] = []
-    rows = write_rows(
+    written = write_rows(
         release.tables(10),
         release.table.schema,
         release.text_of,
@@ -394,6 +395,7 @@ def test_rows_are_written_as_text_only_where_text_is_wanted(
         text=text,
         on_progress=counted.append,
     )
-    assert rows == counted[-1] == release.num_rows
+    assert written.rows == counted[-1] == release.num_rows
+    assert written.sha256 == {name: sha256_of(tmp_path / name) for name in names(tmp_path)}
     assert names(tmp_path) == (["release.csv"] if text else []) + ["release.parquet"]
     assert pq.read_table(tmp_path / "release.parquet").equals(release.table)

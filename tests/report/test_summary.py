@@ -7,9 +7,11 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
+from certificates import certificate, mottle_claim
 
 import mottle
 from mottle import KAnonymity, LDiversity, Schema
+from mottle.guarantees.decisions import DecidesBy
 from mottle.report import report_html
 from mottle.report.checklists import TO_BE_STATED, checklists_of
 from mottle.report.identical_rows import identical_rows
@@ -80,6 +82,24 @@ def test_a_checklist_points_to_entries_and_gives_no_verdict(table, context) -> N
     stated = [line.answer for line in lists[0].lines if "context" in line.answer]
     assert len(stated) == (0 if context is None else 2)
     assert checklists_of(release.certificate) == []
+
+
+def test_a_checklist_claims_no_more_than_the_certificate() -> None:
+    claim = {**mottle_claim(), "name": "ℓ-diversity", "short": "ℓ = 3"}
+    method = {"name": "test", "title": "made by a test", "paper": "none"}
+    both = {**method, "mixed_decision": "it looks at both", "decides_by": str(DecidesBy.BOTH)}
+    failed = {"invariant": 4, "name": "within caps", "passed": False, "measured": {}}
+
+    def answers(asks: str, **changes: object) -> set[str]:
+        lists = checklists_of(certificate(**changes), CHECKLISTS)
+        return {line.answer for each in lists for line in each.lines if asks in line.asks}
+
+    for asks in ("Inference", "echnique, and its parameters", "with which strength", "kept small"):
+        (mixed,) = answers(asks, guarantee=claim, method=both)
+        assert "beliefs are not bounded" in mixed
+        (broken,) = answers(asks, guarantee=claim, checks=[failed])
+        assert broken == "shown by guarantee: nothing is promised, because not all checks passed"
+    assert answers("Inference") == {"shown by guarantee: it does not bound inference"}
 
 
 def test_equal_rows_are_counted_as_a_checker_counts_them(table: pa.Table) -> None:

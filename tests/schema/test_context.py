@@ -54,7 +54,10 @@ def test_it_is_read_written_and_published_as_given(tmp_path: Path) -> None:
     [
         ({"purpos": "x"}, "unknown entry 'purpos'"),
         ({"purpose": "  "}, "purpose: is empty"),
-        ({"purpose": "\u202etxt"}, "purpose: has characters"),
+        ({"purpose": "\u202etxt"}, r"purpose: has a character that cannot be shown, U\+202E"),
+        ({"reviewer": "B.\x1b[31m Beta"}, r"U\+001B"),
+        ({"review_by": 0}, "review_by: is not a day"),
+        ({"review_by": "1700006400"}, "review_by: is not a day"),
         ({"recipients": ["a", 3]}, "recipients"),
         ({"review_by": "next year"}, "review_by"),
         ({"checklists": ["iso"]}, "there is no such checklist"),
@@ -66,6 +69,16 @@ def test_what_is_wrong_is_named_and_not_quoted(content: object, message: str) ->
     with pytest.raises(SchemaError, match=message) as caught:
         Context.of_toml(content, "mottle.toml")
     assert "secret" not in str(caught.value)
+
+
+def test_spaces_and_joiners_of_word_processors_are_read_and_written_back(tmp_path: Path) -> None:
+    texts = ("10\u00a0000 people\u2009a\tyear", "Daten\u00adschutz", "\u0645\u06cc\u200c\u062e")
+    stated = Context.of_toml({"controls": texts}, "mottle.toml")
+    assert stated is not None
+    (tmp_path / "context.toml").write_text("\n".join(stated.to_toml()), encoding="utf-8")
+    read = Context.read(tmp_path / "context.toml")
+    assert read is not None
+    assert read.controls == texts
 
 
 def test_of_sets_and_of_python() -> None:

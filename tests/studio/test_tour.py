@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import html
+import json
 import os
 import re
 import subprocess
@@ -230,6 +231,32 @@ def test_a_damaged_schema_is_shown_as_a_problem_and_can_be_undone(visit, people)
     here.post("/undo")
     assert here.studio.project.state.toml == good
     assert "What the columns are" in here.page("columns")
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        {"options": {"k": "5", "seed": "7"}},
+        {"options": {"k": "5", "key": "owner-of-somebody-else.key"}},
+        {"options": {"k": "5", "unsafe_paper_randomization": True}},
+        {"options": {"k": "--seed"}},
+        {"options": {"k": "5", "beta": "."}},
+        {"options": ["k"]},
+        {"questions": 3},
+        {"data": 3},
+    ],
+)
+def test_a_prepared_project_cannot_add_options_to_the_command(
+    visit, people: Path, wishes: dict
+) -> None:
+    (people / ".studio").mkdir()
+    content = {"data": "people.csv", **wishes}
+    (people / ".studio" / "project.json").write_text(json.dumps(content))
+    here = visit(people)
+    page = here.page("run")
+    assert "The project of the studio is damaged" in page
+    assert "seed" not in page
+    assert "damaged" in here.post("/run/start", status=422)["problem"]
 
 
 def test_what_one_row_is_goes_into_the_schema(visit, people) -> None:

@@ -107,11 +107,10 @@ def public_audit(report: AuditReport, level: str) -> AuditSummary:
     """
     shown = [finding for finding in report.findings if finding.public]
     kept = [finding for finding in report.findings if not finding.public]
-    outside = {name for name, adversary in ADVERSARIES.items() if not adversary.judged}
     played = dict.fromkeys(
         finding.adversary
         for finding in kept
-        if finding.achieved is not None and finding.adversary not in outside
+        if finding.achieved is not None and ADVERSARIES[finding.adversary].judged
     )
     verdict = OwnerVerdict(
         adversaries=tuple(played), passed=all(finding.passed is not False for finding in kept)

@@ -62,11 +62,13 @@ def run(command: CompareSets) -> None:
 def _show(found: SetMethodsComparison, out: Console) -> None:
     """Print a table of all results, and what is to be said about some."""
     title = f"{found.records:,} sets of {found.items:,} items"
-    shown = Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1), pad_edge=False)
+    shown = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False
+    )
     shown.add_column("method", no_wrap=True)
     shown.add_column("guarantee", no_wrap=True)
     for heading in _HEADINGS.values():
-        shown.add_column(heading, justify="right", min_width=6)
+        shown.add_column(heading, justify="right", min_width=5)
     for line in found.lines:
         if line.seconds is not None:
             numbers = [_number(name, getattr(line, name)) for name in _HEADINGS]
@@ -81,4 +83,6 @@ def _show(found: SetMethodsComparison, out: Console) -> None:
 def _number(name: str, value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:,.1f}" if name == "seconds" else f"{value:.1%}"
+    if name != "seconds":
+        return f"{value:.1%}"
+    return f"{value:.1f}" if value < 1000 else f"{value:.0f}"

@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from mottle.comparison.progress import Step
 from mottle.errors import GuaranteeError, UsageError
-from mottle.evaluation.k_to_the_m import ItemTree, k_to_the_m
+from mottle.evaluation.k_to_the_m import ItemTree, check_m, k_to_the_m
 from mottle.evaluation.set_query_accuracy import ItemIndex
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.hierarchy.tree import Hierarchy
 from mottle.io.read_sets import as_sets
 from mottle.itemsets.data import ItemSets
+from mottle.methods.sets.base import METHODS
 from mottle.pipeline.anonymize_sets import anonymize_sets
 from mottle.queries.conditions import Condition
 from mottle.queries.estimate import Estimates
@@ -136,7 +137,7 @@ def compare_set_methods(
     Raises
     ------
     UsageError
-        No guarantee or method is named.
+        No guarantee or method is named, there is no such method, or m is not supported.
     DataError
         There are no sets, or items that the hierarchy lacks.
 
@@ -150,6 +151,11 @@ def compare_set_methods(
     """
     if not guarantees or not names:
         raise UsageError("There is nothing to compare.", "Name guarantees and methods: --k 5,10.")
+    for name in names:
+        if name == K_TO_THE_M:
+            check_m(m)
+        else:
+            METHODS.get_named(name)
     sets = as_sets(data)
     task = _prepare(sets, seed, effort, m, hierarchy)
     runs = [(guarantee, name) for guarantee in guarantees for name in names]

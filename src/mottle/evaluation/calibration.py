@@ -27,7 +27,7 @@ from mottle.queries.stated_errors import count_by_totals
 from mottle.release.certificate import CalibrationFacts
 from mottle.release.data import ReleaseData
 from mottle.release.validation import LARGEST_FACTOR
-from mottle.typing import BoolArray, Float64Array, Int32Array
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 FEWEST_RECORDS = 100  # a smaller release is not calibrated
 _FEWEST = 10  # questions for a factor
@@ -63,7 +63,7 @@ class Originals:
 class _Asked:
     """A condition: how likely every record satisfies it, and which codes do."""
 
-    likely: Float64Array  # [cells]
+    likely: Float64Array  # [cells], not below 0
     codes: BoolArray  # [domain size]
     stated: bool  # whether totals determine the count
 
@@ -252,7 +252,7 @@ class _Questions:
                 cells = queries.column(domain.name)
                 pools[domain.name] = [
                     _Asked(
-                        cells.shares((condition,)),
+                        np.maximum(cells.shares((condition,)), 0.0),
                         fits,
                         count_by_totals(queries, {domain.name: (condition,)}) is not None,
                     )
@@ -267,13 +267,18 @@ class _Questions:
         return list(self.pools)
 
     @cached_property
-    def code_of(self) -> dict[str, Int32Array]:
-        """[originals], by column."""
+    def code_of(self) -> dict[str, Int64Array]:
+        """[originals], by column; of the type by which NumPy takes without converting."""
         codes = self.originals.codes
         return {
-            domain.name: np.ascontiguousarray(column)
+            domain.name: column.astype(np.int64)
             for domain, column in zip(codes.domains, codes.matrix.T, strict=True)
         }
+
+    @cached_property
+    def cell_of(self) -> dict[str, Int64Array]:
+        """[records], by column: the place of each record's cell among the distinct ones."""
+        return {name: self.queries.column(name).of_row.astype(np.int64) for name in self.names}
 
     def counts(
         self, columns: int, random: np.random.Generator, relative: dict[str, list[float]]
@@ -283,12 +288,12 @@ class _Questions:
             chosen = self._draw(columns, random)
             if len(chosen) == 1 and chosen[0][1].stated:
                 continue
-            likely, fits = self._selected(chosen)
+            likely = self._likely(chosen)
             expected = float(likely.sum())
             error = float(np.sqrt(max(expected - float(np.square(likely).sum()), 0.0)))
-            true = float(self.originals.weights[fits].sum())
             if expected < _LEAST_COUNT or error < 1e-9:
                 continue
+            true = float(self.originals.weights[self._fits(chosen)].sum())
             off = abs(expected - true)
             yield max(off - _HALF, 0.0), error, tuple(name for name, _ in chosen)
             if columns == min(2, len(self.names)) and true >= _LARGE:
@@ -301,11 +306,13 @@ class _Questions:
             name = list(self.values)[int(random.integers(len(self.values)))]
             first, second, known, true_numbers = self.values[name]
             others = [one for one in self._draw(columns, random) if one[0] != name][: columns - 1]
-            likely, fits = self._selected(others)
-            fits = fits & np.isfinite(true_numbers)
-            weights = self.originals.weights[fits]
+            likely = self._likely(others)
             records = float((likely * known).sum())
-            if weights.sum() < _LARGE or records < _LARGE:
+            if records < _LARGE:
+                continue
+            fits = self._fits(others) & np.isfinite(true_numbers)
+            weights = self.originals.weights[fits]
+            if weights.sum() < _LARGE:
                 continue
             if np.abs(second).max(initial=0.0) >= _LARGEST_NUMBER**2:
                 continue
@@ -333,14 +340,19 @@ class _Questions:
             for place, pool in zip(places, pools, strict=True)
         ]
 
-    def _selected(self, chosen: Sequence[tuple[str, _Asked]]) -> tuple[Float64Array, BoolArray]:
-        """[records]: how likely each satisfies conditions; [originals]: which ones do."""
-        likely = np.ones(self.queries.records)
-        fits = np.ones(len(self.originals.weights), np.bool_)
+    def _likely(self, chosen: Sequence[tuple[str, _Asked]]) -> Float64Array:
+        """[records]: how likely each satisfies conditions."""
+        found = np.ones(self.queries.records)
         for name, asked in chosen:
-            likely *= np.maximum(asked.likely, 0.0)[self.queries.column(name).of_row]
-            fits &= asked.codes[self.code_of[name]]
-        return likely, fits
+            found *= asked.likely.take(self.cell_of[name])
+        return found
+
+    def _fits(self, chosen: Sequence[tuple[str, _Asked]]) -> BoolArray:
+        """[originals]: which ones satisfy conditions."""
+        found = np.ones(len(self.originals.weights), np.bool_)
+        for name, asked in chosen:
+            found &= asked.codes.take(self.code_of[name])
+        return found
 
     @cached_property
     def values(self) -> dict[str, tuple[Float64Array, Float64Array, Float64Array, Float64Array]]:

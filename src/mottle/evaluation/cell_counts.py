@@ -22,7 +22,7 @@ from mottle.typing import Float64Array, Int64Array
 
 MOST_CELLS = 1 << 19
 _MOST_FITTED = 1 << 20
-_COUNT = "count"
+_COUNT, _PLACE = "count", "place"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,13 +91,18 @@ def tallies(
 
 
 class _Counting:
-    """The cells of a column that have been counted so far."""
+    """The cells of a column that have been counted so far.
+
+    Cells are compared by their keys. Of every part the first cell of each key is kept, and its
+    place among the kept ones, so that no cell has to be made from its keys again.
+    """
 
     def __init__(self, column: PublishedColumn, most: int) -> None:
         self.column = column
         self._most = most
-        self._known: pa.Table | None = None
+        self._known: pa.Table | None = None  # keys, counts, and places in the kept cells
         self._waiting: list[pa.Table] = []
+        self._kept: list[pa.Array] = []
         self._whole = True
 
     def add(self, cells: pa.ChunkedArray) -> None:
@@ -106,7 +111,10 @@ class _Counting:
             return
         keys = self._keys(cells)
         ones = np.ones(len(cells), np.int64)
-        self._waiting.append(_summed(pa.table([*keys, ones], names=_names(len(keys)))))
+        found = _summed(_table(keys, ones, np.arange(len(cells))))
+        places = sum(map(len, self._kept)) + np.arange(len(found))
+        self._kept.append(_plain(cells.take(found.column(_PLACE)).combine_chunks()))
+        self._waiting.append(found.set_column(len(keys) + 1, _PLACE, pa.array(places)))
         known = 0 if self._known is None else self._known.num_rows
         if sum(map(len, self._waiting)) > known:
             self._settle()
@@ -117,18 +125,22 @@ class _Counting:
         """The distinct cells, in the order of their first occurrence."""
         self._settle()
         assert self._known is not None
-        *keys, counts = self._known.columns
-        cells = self._cells([key.combine_chunks() for key in keys])
-        return Tally(self.column, cells, counts.to_numpy(), self._whole)
+        (cells,) = self._kept
+        return Tally(self.column, cells, self._known.column(_COUNT).to_numpy(), self._whole)
 
     def _settle(self) -> None:
-        parts = [*([] if self._known is None else [self._known]), *self._waiting]
-        self._known = _summed(pa.concat_tables(parts)) if parts else self._nothing()
-        self._waiting = []
-
-    def _nothing(self) -> pa.Table:
-        keys = self._keys(pa.chunked_array([], self.column.field().type))
-        return pa.table([*keys, pa.array([], pa.int64())], names=_names(len(keys)))
+        """Merge what waits; keep one cell of each key, in the order of the keys."""
+        if self._known is None and not self._waiting:
+            nothing = pa.chunked_array([], self.column.field().type)
+            self._kept = [_plain(nothing.combine_chunks())]
+            self._known = _table(self._keys(nothing), *np.empty((2, 0), np.int64))
+        elif self._waiting:
+            parts = [*([] if self._known is None else [self._known]), *self._waiting]
+            known = _summed(pa.concat_tables(parts))
+            self._kept = [pa.concat_arrays(self._kept).take(known.column(_PLACE).combine_chunks())]
+            place = known.num_columns - 1
+            self._known = known.set_column(place, _PLACE, pa.array(np.arange(len(known))))
+            self._waiting = []
 
     def _keys(self, cells: pa.ChunkedArray) -> list[pa.ChunkedArray]:
         """Columns that can be grouped by, equal where the cells are."""
@@ -138,19 +150,20 @@ class _Counting:
             cells = cells.cast(cells.type.value_type)
         return [cells]
 
-    def _cells(self, keys: list[pa.Array]) -> pa.Array:
-        """The inverse of `_keys`."""
-        if self.column.form is not None:
-            return self.column.form.cells_of_keys(keys, self.column.value_type)
-        return keys[0]
+
+def _plain(cells: pa.Array) -> pa.Array:
+    """Cells that hold their values, not places in a dictionary."""
+    return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
 
 
-def _names(keys: int) -> list[str]:
-    return [*(f"key{number}" for number in range(keys)), _COUNT]
+def _table(keys: Sequence[pa.ChunkedArray], counts: Int64Array, places: Int64Array) -> pa.Table:
+    names = [*(f"key{number}" for number in range(len(keys))), _COUNT, _PLACE]
+    return pa.table([*keys, counts, places], names=names)
 
 
 def _summed(table: pa.Table) -> pa.Table:
     """Merge equal keys and add up their counts, in the order of their first occurrence."""
-    keys = table.column_names[:-1]
-    summed = table.group_by(keys, use_threads=False).aggregate([(_COUNT, "sum")])
-    return summed.select([*keys, f"{_COUNT}_sum"]).rename_columns([*keys, _COUNT])
+    keys = table.column_names[:-2]
+    summed = table.group_by(keys, use_threads=False).aggregate([(_COUNT, "sum"), (_PLACE, "min")])
+    found = summed.select([*keys, f"{_COUNT}_sum", f"{_PLACE}_min"])
+    return found.rename_columns([*keys, _COUNT, _PLACE])

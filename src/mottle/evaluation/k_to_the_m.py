@@ -152,6 +152,12 @@ class RecodedSets:
         return len(set(sets)) / self.records
 
 
+def check_m(m: int) -> None:
+    """Refuse numbers of known items that are not supported."""
+    if m not in (1, 2, 3):
+        raise UsageError(f"m = {m} is not supported.", "Give m = 1, 2 or 3.")
+
+
 def k_to_the_m(data: ItemSets, k: int, m: int = 2, tree: ItemTree | None = None) -> RecodedSets:
     """Recode items until every combination of up to m nodes is in k records or in none.
 
@@ -184,8 +190,7 @@ def k_to_the_m(data: ItemSets, k: int, m: int = 2, tree: ItemTree | None = None)
     >>> found.node_of.tolist(), found.leaves.tolist()
     ([0, 0, 0], [3.0])
     """
-    if m not in (1, 2, 3):
-        raise UsageError(f"m = {m} is not supported.", "Give m = 1, 2 or 3.")
+    check_m(m)
     held = int(np.count_nonzero(data.sizes))
     if 0 < held < k:
         raise GuaranteeError(f"Only {held} records hold any item, fewer than k = {k}.")

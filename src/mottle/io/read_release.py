@@ -13,13 +13,13 @@ import pyarrow.csv
 from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import LISTS
 from mottle.errors import DataError, StorageError
+from mottle.io.hashed_file import sha256_of
 from mottle.io.write_release import (
     CERTIFICATE,
     CSV,
     PARQUET,
     SENSITIVE_CSV,
     SENSITIVE_PARQUET,
-    sha256_of,
 )
 from mottle.kinds.coarsening import Coarsening
 from mottle.release.cell_text import from_texts, published_type, text_columns

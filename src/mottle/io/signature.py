@@ -14,7 +14,8 @@ from pathlib import Path
 
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.atomic_write import staged
-from mottle.io.write_release import FILES, LIST, SIGNATURE, sha256_of
+from mottle.io.hashed_file import sha256_of
+from mottle.io.write_release import FILES, LIST, SIGNATURE
 from mottle.utils.untrusted.text import read_text
 
 NAMESPACE = "mottle-release"  # signatures made for other purposes are refused

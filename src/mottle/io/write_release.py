@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +24,7 @@ from mottle.io.atomic_write import (
     recover,
     translating_os_errors,
 )
+from mottle.io.hashed_file import HashedFile
 from mottle.io.link_file import write_links
 from mottle.io.link_history import history_metadata
 from mottle.io.owner_key import check_key_path
@@ -31,7 +33,7 @@ from mottle.release.data import ReleaseData
 from mottle.release.formula_guard import GUARD, guard, guard_text
 from mottle.release.links import Links
 from mottle.utils import parallel
-from mottle.utils.arrow import zoned_text
+from mottle.utils.arrow import by_distinct, zoned_text
 from mottle.utils.paths import resolved
 from mottle.utils.untrusted.text import read_text
 
@@ -307,12 +309,9 @@ def another_draw_refused(place: str, *, comparable: bool = True) -> UsageError:
 
 
 def _write_files(release: ReleaseData, stage: Path, report: Page | None) -> Certificate:
-    write_rows(release.tables(), release.stored.schema, release.text_of, stage)
-    written = [PARQUET, CSV]
+    checksums = write_rows(release.tables(), release.stored.schema, release.text_of, stage).sha256
     if release.sensitive is not None:
-        _write_sensitive(release.sensitive, stage)
-        written += [SENSITIVE_PARQUET, SENSITIVE_CSV]
-    checksums = {name: sha256_of(stage / name) for name in written}
+        checksums |= _write_sensitive(release.sensitive, stage)
     certificate = release.certificate.with_changes(formula_guard=GUARD, sha256=checksums)
     if report is not None:
         (stage / REPORT).write_text(report(certificate), encoding="utf-8")
@@ -325,6 +324,14 @@ def write_certificate(certificate: Certificate, folder: Path) -> None:
     (folder / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
 
 
+@dataclass(frozen=True)
+class Written:
+    """What was written of a release."""
+
+    rows: int
+    sha256: dict[str, str]  # by the name of a file
+
+
 def write_rows(
     tables: Iterable[pa.Table],
     schema: pa.Schema,
@@ -333,7 +340,7 @@ def write_rows(
     *,
     text: bool = True,
     on_progress: Callable[[int], None] = lambda _: None,
-) -> int:
+) -> Written:
     """Write the rows of a release as Parquet and CSV, a table at a time.
 
     Parameters
@@ -353,15 +360,16 @@ def write_rows(
 
     Returns
     -------
-    int
-        The number of rows written.
+    Written
+        The number of rows, and the checksums of the files.
     """
     written = 0
+    files: dict[str, HashedFile] = {}
     with ExitStack() as opened:
-        parquet = opened.enter_context(
-            pq.ParquetWriter(folder / PARQUET, schema, compression="zstd")
-        )
-        csv = opened.enter_context(open(folder / CSV, "wb")) if text else None
+        for name in (PARQUET, CSV) if text else (PARQUET,):
+            files[name] = opened.enter_context(HashedFile(folder / name))
+        parquet = opened.enter_context(pq.ParquetWriter(files[PARQUET], schema, compression="zstd"))
+        csv = files.get(CSV)
         if csv is not None:
             csv.write(_header(text_of(schema.empty_table())))
         numbers = frozenset(field.name for field in schema if not _holds_text(field.type))
@@ -371,22 +379,23 @@ def write_rows(
                 _append_csv(table, text_of, csv, numbers)
             written += table.num_rows
             on_progress(written)
-    return written
+    return Written(written, {name: file.sha256 for name, file in files.items()})
 
 
-def _write_sensitive(table: pa.Table, folder: Path) -> None:
-    pq.write_table(
-        table, folder / SENSITIVE_PARQUET, compression="zstd", row_group_size=ROWS_PER_GROUP
-    )
-    with open(folder / SENSITIVE_CSV, "wb") as file:
-        file.write(_header(table))
+def _write_sensitive(table: pa.Table, folder: Path) -> dict[str, str]:
+    """Write the second table; returns the checksums of its files."""
+    with HashedFile(folder / SENSITIVE_PARQUET) as parquet:
+        pq.write_table(table, parquet, compression="zstd", row_group_size=ROWS_PER_GROUP)
+    with HashedFile(folder / SENSITIVE_CSV) as csv:
+        csv.write(_header(table))
         numbers = frozenset(field.name for field in table.schema if not _holds_text(field.type))
-        _append_csv(table, lambda rows: rows, file, numbers)
+        _append_csv(table, lambda rows: rows, csv, numbers)
+    return {SENSITIVE_PARQUET: parquet.sha256, SENSITIVE_CSV: csv.sha256}
 
 
 def _header(texts: pa.Table) -> pa.Buffer:
     names = pa.array([guard_text(name) for name in texts.column_names])
-    return _lines([names.slice(place, 1) for place in range(len(names))])
+    return _lines([_quoted(names.slice(place, 1)) for place in range(len(names))])
 
 
 def _holds_text(data_type: pa.DataType) -> bool:
@@ -415,9 +424,7 @@ def _append_csv(
         texts = text_of(table.slice(first, _ROWS_PER_BATCH))
         return _lines(
             [
-                texts.column(name).combine_chunks()
-                if name in numbers
-                else _guarded(texts.column(name).combine_chunks())
+                _fields(texts.column(name).combine_chunks(), guarded=name not in numbers)
                 for name in texts.column_names
             ]
         )
@@ -426,9 +433,19 @@ def _append_csv(
         file.write(part)
 
 
-def _lines(columns: list[pa.Array]) -> pa.Buffer:
-    """Columns as lines of CSV, quoted only where needed; missing is empty, empty text is ``""``."""
-    fields = [_quoted(column) for column in columns]
+def _fields(column: pa.Array, *, guarded: bool) -> pa.Array:
+    """A column as fields of CSV; texts that occur often are looked at once."""
+
+    def fields(values: pa.Array) -> pa.Array:
+        return _quoted(_guarded(values) if guarded else values)
+
+    if not any(is_text(column.type) for is_text in _TEXTS):
+        return fields(column)
+    return pc.fill_null(by_distinct(fields, column), "")
+
+
+def _lines(fields: list[pa.Array]) -> pa.Buffer:
+    """Fields of CSV as lines; missing is empty, empty text is ``""``."""
     if len(fields) == 1:  # a line without any character would be read as no record
         fields = [pc.if_else(pc.equal(fields[0], ""), '""', fields[0])]
     fields[-1] = pc.binary_join_element_wise(fields[-1], _text("\n"), _text(""))
@@ -477,9 +494,3 @@ def check_private_path(link_file: Path, folder: Path, *, overwrite: bool) -> Non
         raise StorageError(
             f"{link_file} already exists.", "Choose another file, or replace it with --overwrite."
         )
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 checksum of a file, in hexadecimal."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

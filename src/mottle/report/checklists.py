@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mottle.release.certificate import Certificate
+from mottle.release.limits import bounds_inference
 from mottle.schema.context import CHECKLISTS, Context
 
 __all__ = ["Checklist", "ChecklistLine", "checklists_of"]
 
 TO_BE_STATED = "to be stated by the owner"
+_NOTHING = "nothing is promised, because not all checks passed"
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ def _marketer(certificate: Certificate) -> str:
     risk = certificate.risk
     if risk is None or risk.after.marketer is None:
         return ""
-    was = "" if risk.before is None else f"; before: {risk.before.marketer:.3g}"
+    before = None if risk.before is None else risk.before.marketer
+    was = "" if before is None else f"; before: {before:.3g}"
     return f"{risk.after.marketer:.3g}{was}"
 
 
@@ -65,7 +68,12 @@ def _journalist(certificate: Certificate) -> str:
 
 
 def _guarantee(certificate: Certificate) -> str:
-    return f"{certificate.guarantee.name}, {certificate.guarantee.short}"
+    if any(not check.passed for check in certificate.checks):
+        return _NOTHING
+    asked = f"{certificate.guarantee.name}, {certificate.guarantee.short}"
+    if certificate.method.decided_by_both:
+        return f"{asked}, of shares among a person’s matches; beliefs are not bounded"
+    return asked
 
 
 def _columns(certificate: Certificate) -> str:
@@ -108,8 +116,11 @@ def _known_record(certificate: Certificate) -> str:
 
 
 def _inference(certificate: Certificate) -> str:
-    caps = [entry for entry in certificate.sensitive if entry.columns]
-    return f"{_guarantee(certificate)}, {len(caps):,} protected" if caps else ""
+    if not bounds_inference(certificate):
+        return "it does not bound inference"
+    stated = _guarantee(certificate)
+    caps = sum(bool(entry.columns) for entry in certificate.sensitive)
+    return stated if stated == _NOTHING else f"{stated} ({caps:,} protected)"
 
 
 def _unchanged(certificate: Certificate) -> str:
@@ -163,7 +174,7 @@ _LISTS: dict[str, tuple[str, tuple[tuple[str, str, _Fact | None], ...]]] = {
             ("Which threshold of risk is acceptable, and why", "", None),
             ("By which technique and with which strength", "guarantee", _guarantee),
             ("How the technique decides", "method", _method),
-            ("What can be learned about attributes", "sensitive", _inference),
+            ("What can be learned about attributes", "guarantee", _inference),
             ("What is left of the usefulness", "gcp", _loss),
             ("What remains open", "limits", _limits),
             ("Whether somebody tried to break it", "audit", _audit),
@@ -182,7 +193,7 @@ _LISTS: dict[str, tuple[str, tuple[tuple[str, str, _Fact | None], ...]]] = {
                 _history,
             ),
             ("Linking: what one known record gives away", "known_record", _known_record),
-            ("Inference: what can be deduced about an attribute", "sensitive", _inference),
+            ("Inference: what can be deduced about an attribute", "guarantee", _inference),
             ("Columns that are published as they are", "unchanged", _unchanged),
             ("Which technique, and its parameters", "guarantee", _guarantee),
             ("Direct identifiers are gone", "columns", _removed),

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -21,6 +23,9 @@ __all__ = ["CHECKLISTS", "Context"]
 CHECKLISTS = ("iso27559", "wp216", "ema", "hipaa")
 LONGEST_TEXT = 2000  # characters
 MOST_TEXTS = 50  # of one entry
+# What word processors and scripts other than Latin put into texts, and what harms no reader: a tab,
+# soft hyphens, joiners. Marks that reverse the direction of a text are not among them.
+_HARMLESS = frozenset("\n\t\u00ad\u200c\u200d")
 
 _Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 _Texts = Annotated[tuple[_Text, ...], Field(max_length=MOST_TEXTS)]
@@ -75,20 +80,31 @@ class Context(BaseModel):
 
     @field_validator("purpose", "recipients", "controls", "adversaries", "reviewer")
     @classmethod
-    def _can_be_shown(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+    def _is_readable(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
         texts = (value,) if isinstance(value, str) else value or ()
         if any(not text.strip() for text in texts):
             raise ValueError("is empty")
-        if any(not "".join(text.split("\n")).isprintable() for text in texts):
-            raise ValueError("has characters that cannot be shown")
+        for text in texts:
+            hidden = next((letter for letter in text if not _can_be_shown(letter)), None)
+            if hidden is not None:
+                raise ValueError(f"has a character that cannot be shown, U+{ord(hidden):04X}")
         return value
+
+    @field_validator("review_by", mode="before")
+    @classmethod
+    def _is_a_day(cls, value: object) -> object:
+        if value is None or isinstance(value, dt.date):
+            return value
+        with suppress(ValueError):
+            return dt.date.fromisoformat(value if isinstance(value, str) else "")
+        raise ValueError("is not a day")
 
     @field_validator("checklists")
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if name not in CHECKLISTS:
-                raise ValueError(f"there is no such checklist; {did_you_mean(name, CHECKLISTS)}")
+                raise ValueError(f"there is no such checklist. {did_you_mean(name, CHECKLISTS)}")
         return tuple(dict.fromkeys(names))
 
     @property
@@ -203,6 +219,11 @@ class Context(BaseModel):
                 'Write for instance purpose = "…", recipients = ["…"], review_by = 2027-01-31.',
             ) from None
         return found if found.model_dump(exclude_defaults=True) else None
+
+
+def _can_be_shown(letter: str) -> bool:
+    """Whether a reader sees a character, or the space or joint that it makes."""
+    return letter.isprintable() or letter in _HARMLESS or unicodedata.category(letter) == "Zs"
 
 
 def _toml(value: object) -> str:

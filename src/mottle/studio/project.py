@@ -47,6 +47,15 @@ _HIDDEN = ".studio"
 PREVIEW = f"{_HIDDEN}/preview"
 _PLAIN = re.compile(r"\w[\w. -]*")  # file names that need no ./ before them
 _MOST_STATES = 1000  # of the history
+# Options that the screens set, and what they write. A folder may come from somebody else: any other
+# option, such as a seed or a key that he knows, would change what the release is worth.
+_OPTIONS = {
+    "k": re.compile(r"[0-9]{1,4300}"),
+    "l": re.compile(r"[0-9]{1,4300}"),
+    "beta": re.compile(r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?"),
+    "seconds": re.compile(r"[0-9]{1,5}"),
+    "key": re.compile(re.escape(KEY)),
+}
 
 
 @dataclass(frozen=True)
@@ -61,17 +70,23 @@ class Wishes:
     @classmethod
     def of(cls, content: object) -> Wishes:
         """Read them from JSON; entries that are not known or of another type are an error."""
-        names = {each.name for each in fields(cls)}
-        if not isinstance(content, dict) or set(content) - names:
-            raise DataError("The project of the studio is damaged.", "Remove its folder .studio.")
-        made = cls(**{**content, "questions": tuple(content.get("questions", ()))})
-        texts = [*made.questions, *made.options, made.data or "", made.scenario or ""]
-        known = (str, bool)
-        if not all(isinstance(text, str) for text in texts) or not all(
-            isinstance(value, known) for value in made.options.values()
-        ):
-            raise DataError("The project of the studio is damaged.", "Remove its folder .studio.")
-        return made
+        if isinstance(content, dict) and not set(content) - {each.name for each in fields(cls)}:
+            made = cls(**content)
+            if _is_sound(made):
+                return replace(made, questions=tuple(made.questions))
+        raise DataError("The project of the studio is damaged.", "Remove its folder .studio.")
+
+
+def _is_sound(wishes: Wishes) -> bool:
+    """Whether wishes that were read from a file are such as the screens write."""
+    options, questions = wishes.options, wishes.questions
+    if not isinstance(options, dict) or not isinstance(questions, list | tuple):
+        return False
+    texts = [*questions, *options.values(), wishes.data or "", wishes.scenario or ""]
+    return all(isinstance(text, str) for text in texts) and all(
+        name in _OPTIONS and _OPTIONS[name].fullmatch(value) is not None
+        for name, value in options.items()
+    )
 
 
 @dataclass(frozen=True)

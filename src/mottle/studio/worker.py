@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import resource
 import runpy
@@ -10,9 +11,14 @@ from mottle.studio.jobs import MEMORY
 
 
 def limited() -> None:
-    """Bound the memory of this process, as the studio asks by its environment."""
+    """Bound the memory of this process, as the studio asks by its environment.
+
+    OpenBLAS reserves memory when it is loaded, and tries again without end if there is none; so
+    it is loaded first.
+    """
     most = os.environ.get(MEMORY)
     if most is not None:
+        importlib.import_module("scipy.linalg")
         resource.setrlimit(resource.RLIMIT_DATA, (int(most), int(most)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
@@ -15,6 +15,7 @@ from mottle.errors import DataError
 __all__ = [
     "as_days",
     "as_text",
+    "by_distinct",
     "check_numbers",
     "dictionary_order",
     "is_plain",
@@ -95,6 +96,33 @@ def as_text(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
             f"Column '{name}' holds bytes that are not UTF-8 text.",
             f"Turn them into text, or leave the column out: --id {name}.",
         ) from None
+
+
+def by_distinct(function: Callable[[pa.Array], pa.Array], values: pa.Array) -> pa.Array:
+    """Apply a function of single values to the distinct ones, if these are much fewer.
+
+    Parameters
+    ----------
+    function : callable
+        Takes an array and returns one of the same length, each value by itself; a missing value
+        stays missing.
+    values : pyarrow.Array
+        Texts, or other values that can be hashed.
+
+    Returns
+    -------
+    pyarrow.Array
+        What the function returns for the values.
+
+    Examples
+    --------
+    >>> by_distinct(pc.utf8_upper, pa.array(["a", "b", "a", None, "a", "a"])).to_pylist()
+    ['A', 'B', 'A', None, 'A', 'A']
+    """
+    encoded = values.dictionary_encode()
+    if 2 * len(encoded.dictionary) > len(values):
+        return function(values)
+    return function(encoded.dictionary).take(encoded.indices)
 
 
 def zoned_text(values: pa.Array, text_type: pa.DataType) -> pa.Array:

@@ -335,6 +335,7 @@ class Studio(Command):
     """The command ``mottle studio``."""
 
     module: ClassVar[str] = "mottle.cli.studio"
+    panel: ClassVar[str] = OUTPUT
 
     place: Annotated[
         Path,

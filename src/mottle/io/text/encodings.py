@@ -290,7 +290,7 @@ def utf8_sample(path: Path, encoding: str | None) -> Sample | None:
         head = bytes(stream.read(HEAD_BYTES + 1))
     complete = len(head) <= HEAD_BYTES
     if not head.removeprefix(codecs.BOM_UTF8).strip():
-        raise DataError(f"{path} is empty.", "Give a file with a header row and data rows.")
+        raise DataError(f"{path} is empty.", "Give a table with a header row, or one set per line.")
     marked = _marked_encoding(head)
     if encoding is None and marked in (None, "utf-8"):
         _check_is_text(path, head)

@@ -710,23 +710,6 @@ class Form(Registered, metaclass=FormFamily):
         parts = [self.texts(chunk) for chunk in (cells.chunks or [cells.combine_chunks()])]
         return [pa.chunked_array(part, pa.string()) for part in zip(*parts, strict=True)]
 
-    def cells_of_keys(self, keys: list[pa.Array], value_type: pa.DataType) -> pa.Array:
-        """Return the cells that have given keys; the inverse of `keys`.
-
-        Parameters
-        ----------
-        keys : list of pyarrow.Array
-            The key columns.
-        value_type : pyarrow.DataType
-            The type of the original values.
-
-        Returns
-        -------
-        pyarrow.Array
-            Typed cells.
-        """
-        return self.from_texts(keys, value_type)
-
     def named_values(self, cells: pa.Array, weights: Float64Array) -> tuple[pa.Array, Float64Array]:
         """Return all values that cells name, each with its share of the cell's weight.
 

@@ -93,12 +93,17 @@ def value_text(values: pa.Array) -> pa.Array:
     except pa.ArrowException:  # its message may quote a cell
         raise DataError(f"Some {values.type} values cannot be written as text.") from None
     if not _is_free_of_specials(values.type):
-        has_awkward_dots = pc.match_substring_regex(texts, r"\.\.|^\.|\.$")
-        for special in ("\\", "{", "|", "}"):
-            texts = pc.replace_substring(texts, special, f"\\{special}")
-        texts = pc.if_else(has_awkward_dots, pc.replace_substring(texts, ".", r"\."), texts)
-        texts = pc.if_else(pc.equal(texts, ""), r"\e", texts)
+        texts = arrow.by_distinct(_escaped, texts)
     return pc.fill_null(texts, "")
+
+
+def _escaped(texts: pa.Array) -> pa.Array:
+    """Texts with a backslash where the grammar needs one."""
+    has_awkward_dots = pc.match_substring_regex(texts, r"\.\.|^\.|\.$")
+    for special in ("\\", "{", "|", "}"):
+        texts = pc.replace_substring(texts, special, f"\\{special}")
+    texts = pc.if_else(has_awkward_dots, pc.replace_substring(texts, ".", r"\."), texts)
+    return pc.if_else(pc.equal(texts, ""), r"\e", texts)
 
 
 def _is_free_of_specials(value_type: pa.DataType) -> bool:

@@ -177,10 +177,6 @@ class Node(Form):
         """The labels."""
         return [cells.cast(pa.string()) if pa.types.is_dictionary(cells.type) else cells]
 
-    def cells_of_keys(self, keys: list[pa.Array], value_type: pa.DataType) -> pa.Array:
-        """The labels."""
-        return keys[0]
-
     def inside(self, cells: pa.Array, others: pa.Array, column: ReleasedColumn) -> BoolArray:
         """A node is the interval of its leaves; the root holds the missing value as well."""
         tree = _tree(column)

@@ -232,10 +232,6 @@ class Range(Form):
         """The fields of the cells."""
         return list(pa.Table.from_arrays([cells], ["cell"]).flatten().columns)
 
-    def cells_of_keys(self, keys: list[pa.Array], value_type: pa.DataType) -> pa.Array:
-        """Cells from their fields."""
-        return pa.StructArray.from_arrays(keys, fields=list(self.arrow_type(value_type)))
-
     def named_values(self, cells: pa.Array, weights: Float64Array) -> tuple[pa.Array, Float64Array]:
         """Both ends of every range."""
         ends = pa.concat_arrays([cells.field("lo"), cells.field("hi")])

@@ -10,10 +10,8 @@ import pyarrow as pa
 from mottle.errors import PrivacyError
 from mottle.io.batch_source import Source
 from mottle.io.write_release import (
-    CSV,
     PARQUET,
     REPORT,
-    sha256_of,
     write_certificate,
     write_rows,
     write_secretly,
@@ -100,13 +98,12 @@ def write_files(
     )
     if links is not None:
         links.close()
-    if written != certificate.rows:
+    if written.rows != certificate.rows:
         raise PrivacyError("Invariant 5: the release has more or fewer rows than the table.")
-    names = [PARQUET, CSV] if text else []
     certificate = certificate.with_changes(
         seconds={**certificate.seconds, "write": round(time.perf_counter() - began, 4)},
         formula_guard=GUARD,
-        sha256={name: sha256_of(folder / name) for name in names},
+        sha256=written.sha256 if text else {},
     )
     people = [] if links is None else links.examples
     release = ReleaseData(StoredRows(folder / PARQUET), columns, certificate, reading=reading)

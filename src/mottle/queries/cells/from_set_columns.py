@@ -20,13 +20,14 @@ from mottle.typing import BoolArray, Int32Array, Int64Array
 _ROWS = 1 << 14  # cells that are coded at once
 
 
-def cells_of_worlds(name: str, cells: pa.ChunkedArray) -> ItemCells:
+def cells_of_worlds(name: str, cells: pa.Array | pa.ChunkedArray) -> ItemCells:
     """Return the distinct cells of a published column of sets.
 
     A million cells name a hundred million items: they are coded some rows at a time.
     """
+    chunks = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
     pieces = [
-        chunk.slice(first, _ROWS) for chunk in cells.chunks for first in range(0, len(chunk), _ROWS)
+        chunk.slice(first, _ROWS) for chunk in chunks for first in range(0, len(chunk), _ROWS)
     ]
     names = _item_names(pieces)
     marks = np.random.default_rng().integers(2**64, size=(len(names) + 2, 4), dtype=np.uint64)
