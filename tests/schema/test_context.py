@@ -17,6 +17,7 @@ TEXT = """\
 purpose = "Study of <b>stays</b>"
 recipients = ["University of Exampleton"]
 controls = "Contract of 3 May"
+adversaries = ["a neighbour, who knows the age"]
 review_by = 2027-11-30
 checklists = ["wp216"]
 
@@ -44,6 +45,7 @@ def test_it_is_read_written_and_published_as_given(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Study of &lt;b&gt;stays&lt;/b&gt;" in page
     assert "30 November 2027" in page
+    assert "a neighbour, who knows the age" in page
     assert "Opinion 05/2014" in page
 
 

@@ -61,6 +61,7 @@ def shows(text: str) -> str:
 
 def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tmp_path) -> None:
     people(tmp_path)
+    browser.requested.clear()
     address = start(tmp_path)
     root = address.partition("/enter")[0]
     browser.open(address, width=1280)
@@ -90,8 +91,19 @@ def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tm
     browser.wait(shows("Verified."))
     look_at_all(browser, root)
     assert_hiding_stays(browser, root)
+    assert_typed_is_kept(browser, root)
     browser.click("[data-post='/quit']")
     browser.wait(shows("The studio has ended"))
+    assert_nothing_left(browser, root)
+
+
+def assert_nothing_left(browser: Browser, root: str) -> None:
+    """All requests of the tour, those of its clicks included, went to the studio."""
+    hosts = {urlsplit(url).netloc for url in browser.requested if url[:5] != "data:"}
+    assert hosts == {urlsplit(root).netloc}
+    pages = {urlsplit(url).path for url in browser.requested}
+    assert {f"/{name}" for name in SCREENS} <= pages
+    assert {"/run/start", "/attack/pick", "/publish/verify", "/quit"} <= pages
 
 
 def look_at_all(browser: Browser, root: str) -> None:
@@ -104,8 +116,6 @@ def look_at_all(browser: Browser, root: str) -> None:
                     f"location.pathname === '/{name}' && document.readyState === 'complete'"
                 )
                 assert browser.complaints == []
-                hosts = {urlsplit(url).netloc for url in browser.requests if url[:5] != "data:"}
-                assert hosts == {urlsplit(root).netloc}
                 assert browser.run("document.documentElement.scrollWidth") <= width, (name, width)
                 if (width, scheme) in ((1280, "light"), (390, "dark")):
                     assert browser.barriers() == [], (name, width)
@@ -127,8 +137,31 @@ def assert_hiding_stays(browser: Browser, root: str) -> None:
     browser.wait(f"{shown} === 'block'")
 
 
+def assert_typed_is_kept(browser: Browser, root: str) -> None:
+    """A page with something typed is not loaded again by what another page does."""
+    other = (
+        "fetch('/columns/role', {method: 'POST', headers: {'content-type': 'application/json',"
+        " 'x-mottle-seal': document.querySelector('meta[name=seal]').content},"
+        " body: JSON.stringify({column: 1, role: %r})})"
+    )
+    shown = "!document.getElementById('outdated').hidden"
+    browser.open(f"{root}/promise", width=1280)
+    browser.run("window.here = true")
+    browser.run(other % "insensitive")  # as another page does, which this one is told
+    browser.wait("!window.here && document.readyState === 'complete'")
+    browser.click("#k")
+    browser.press("7")
+    browser.run("window.here = true")
+    browser.run(other % "quasi-identifying")
+    browser.wait(shown)
+    assert browser.run("window.here && document.getElementById('k').value.includes('7')") is True
+    browser.click("#again")
+    browser.wait("!window.here && document.getElementById('outdated').hidden")
+
+
 def test_from_a_table_to_a_verified_release_by_keys_alone(browser, start, tmp_path) -> None:
     people(tmp_path)
+    browser.requested.clear()
     browser.open(start(tmp_path), width=1280)
 
     def enter(selector: str) -> None:
@@ -159,6 +192,11 @@ def test_from_a_table_to_a_verified_release_by_keys_alone(browser, start, tmp_pa
     enter(".next a")
     enter("form[data-form='/run/start'] button")
     browser.wait(shows("information lost"))
+    enter(".next a")
+    browser.wait(shows("Every column before and after"))
+    browser.reach("#sql")
+    enter("form[data-form='/use/ask'] button.main")
+    browser.wait(shows("in the original"))
     enter("a[href='/attack']")
     enter("[data-post='/attack/sit']")
     browser.reach("#search")
@@ -171,3 +209,5 @@ def test_from_a_table_to_a_verified_release_by_keys_alone(browser, start, tmp_pa
     browser.wait(shows("Verified."))
     enter("[data-post='/quit']")
     browser.wait(shows("The studio has ended"))
+    visited = {urlsplit(url).path for url in browser.requested}
+    assert {f"/{name}" for name in SCREENS if name != "open"} | {"/"} <= visited

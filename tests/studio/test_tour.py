@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from mottle.studio import project
 from mottle.studio.project import Project
 from mottle.studio.screens import SCREENS
 
@@ -36,6 +37,12 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
     here.post("/undo")
     assert here.studio.project.schema().columns[2].role == "quasi-identifying"
 
+    here.post("/columns/scenario", **{"scenario-0": True, "scenario-2": True})
+    here.post("/columns/scenario", **{"scenario-0": True})
+    stated = here.studio.project.schema().context
+    assert [words[:11] for words in stated.adversaries] == ["a neighbour"]
+    assert here.page("columns").count("checked") == 1
+
     here.post("/promise/choose", k="400", l="", beta="")
     assert "Not feasible" in here.page("promise")
     assert "invalid" in here.page("promise")
@@ -56,11 +63,13 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
 
     _use(here, people)
     _attack(here)
+    _beside(here, people)
 
     here.post("/publish/verify")
     here.wait_for("verify")
     assert "Verified." in here.page("publish")
     report = here.client.get("/report")
+    assert "a neighbour, who knows" in report.text
     policy = report.headers["content-security-policy"]
     assert "sha256-" in policy
     assert "unsafe" not in policy
@@ -132,10 +141,25 @@ def _attack(here) -> None:
     assert "linkage" in here.page("attack")
 
 
-def _same_by_command_and_python(project: Project, people: Path, tmp_path: Path) -> None:
+def _beside(here, people: Path) -> None:
+    """Another tool's file is held against the same promise, and ours stays beside it."""
+    here.post("/attack/beside", status=422, file="../people.csv", tool="arx")
+    lines = (people / "people.csv").read_text().splitlines()
+    copied = [line.split(",", 1)[1] for line in lines]  # every person is alone with her age
+    (people / "theirs.csv").write_text("\n".join(copied) + "\n")
+    here.post("/attack/beside", status=422, file="theirs.csv", tool="none")
+    here.post("/attack/beside", file="theirs.csv", tool="other")
+    here.wait_for("audit")
+    page = here.page("attack")
+    assert 'theirs.csv: <b class="bad">the promise is broken</b>' in page
+    assert 'Our release: <b class="good">' in page
+    assert here.studio.project.audits()["other"]["file"] == "theirs.csv"
+
+
+def _same_by_command_and_python(made: Project, people: Path, tmp_path: Path) -> None:
     """What the drawer shows gives the same files under the same key."""
-    words = [*project.command("again"), "--private", "stays-here/again.parquet"]
-    program = project.shown_python("by-python").replace("links.parquet", "python.parquet")
+    words = [*made.command("again"), "--private", "stays-here/again.parquet"]
+    program = made.shown_python("by-python").replace("links.parquet", "python.parquet")
     for command in (["-m", "mottle", *words], ["-c", program]):
         done = subprocess.run(
             [sys.executable, *command], cwd=people, capture_output=True, text=True, check=False
@@ -281,9 +305,16 @@ def test_on_a_full_disk_nothing_is_lost(visit, people, monkeypatch) -> None:
     here.post("/promise/choose", k="5", l="", beta="")
     before = here.studio.project.state
 
-    def full(handle: int) -> None:
+    def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    with monkeypatch.context() as patched:  # full between the two files that a change writes
+        patched.setattr(project, "write_together", full)
+        here.post("/promise/choose", status=507, k="9", l="", beta="")
+        here.post("/columns/role", status=507, column=2, role="insensitive")
+    here.post("/undo")  # once: the change before those that were not written
+    assert "k" not in here.studio.project.state.wishes.options
+    here.post("/promise/choose", k="5", l="", beta="")
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
         for address, content in (

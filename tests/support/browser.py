@@ -50,6 +50,7 @@ class Browser:
     sent: int = 0
     events: list[dict] = field(default_factory=list)
     rest: bytes = b""
+    requested: list[str] = field(default_factory=list)  # addresses of the whole session
 
     def send(self, method: str, **parameters: object) -> dict:
         self.sent += 1
@@ -74,6 +75,8 @@ class Browser:
         answer = json.loads(message)
         if "method" in answer:
             self.events.append(answer)
+            if answer["method"] == "Network.requestWillBeSent":
+                self.requested.append(answer["params"]["request"]["url"])
         return answer
 
     def open(self, page: Path | str, *, width: int = 1100, scheme: str = "light") -> None:

@@ -164,7 +164,11 @@ _LISTS: dict[str, tuple[str, tuple[tuple[str, str, _Fact | None], ...]]] = {
             ("What the data are used for", "context.purpose", _stated("purpose")),
             ("Who receives them", "context.recipients", _stated("recipients")),
             ("What recipients are bound to", "context.controls", _stated("controls")),
-            ("How likely recipients are to try, and what they know besides", "", None),
+            (
+                "How likely recipients are to try, and what they know besides",
+                "context.adversaries",
+                _stated("adversaries"),
+            ),
             ("What one row stands for", "unit", _unit),
             ("Which columns identify, directly or together with others", "columns", _columns),
             ("How easily a person is found, before and after", "risk", _risk_after),

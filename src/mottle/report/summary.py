@@ -182,6 +182,7 @@ def _context(stated: Context | None) -> list[tuple[str, str]]:
         "Purpose": context.purpose or "",
         "Recipients": "; ".join(context.recipients),
         "Controls": "; ".join(context.controls),
+        **({"Adversaries": "; ".join(context.adversaries)} if context.adversaries else {}),
         "Reviewer": context.reviewer or "",
         "Review by": "" if day is None else f"{day.day} {day:%B %Y}",
     }

@@ -42,6 +42,8 @@ class Context(BaseModel):
         Who receives it.
     controls : str or sequence of str, optional
         What recipients are bound to: contracts, a secure room, deletion.
+    adversaries : str or sequence of str, optional
+        Who might look for people in it, and what they know besides.
     reviewer : str, optional
         Who reviewed it, or is to.
     review_by : date or str, optional
@@ -66,16 +68,17 @@ class Context(BaseModel):
     purpose: _Text | None = None
     recipients: _Texts = ()
     controls: _Texts = ()
+    adversaries: _Texts = ()
     reviewer: _Text | None = None
     review_by: dt.date | None = None
     checklists: tuple[str, ...] = ()
 
-    @field_validator("recipients", "controls", "checklists", mode="before")
+    @field_validator("recipients", "controls", "adversaries", "checklists", mode="before")
     @classmethod
     def _one_or_several(cls, value: object) -> object:
         return (value,) if isinstance(value, str) else value
 
-    @field_validator("purpose", "recipients", "controls", "reviewer")
+    @field_validator("purpose", "recipients", "controls", "adversaries", "reviewer")
     @classmethod
     def _is_readable(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
         texts = (value,) if isinstance(value, str) else value or ()

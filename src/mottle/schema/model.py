@@ -252,7 +252,8 @@ class Schema(BaseModel):
             them.
         context : Context or mapping of str to object, optional
             What the owner states about a release, which is published as it is given: ``purpose``,
-            ``recipients``, ``controls``, ``reviewer``, ``review_by``, ``checklists``.
+            ``recipients``, ``controls``, ``adversaries``, ``reviewer``, ``review_by``,
+            ``checklists``.
 
         Returns
         -------

@@ -119,7 +119,7 @@ _TOML_HEADER = """\
 #       together by --group-cap COLUMN=0.5
 # [read]: how the table is read, as by the options --missing, --delimiter, --quote, --encoding,
 #       --decimal, --thousands, --date-format, --sheet, --header-row
-# [context]: purpose = "…", recipients = ["…"], controls = ["…"], reviewer = "…",
-#       review_by = 2027-01-31: stated by the owner and published as given
+# [context]: purpose = "…", recipients = ["…"], controls = ["…"], adversaries = ["…"],
+#       reviewer = "…", review_by = 2027-01-31: stated by the owner and published as given
 # [rules]: what every row obeys: children = "if age < 15 then occupation is 'none'"
 """

@@ -161,6 +161,20 @@ class Chair:
         """
         if not 0 <= person < self.people or not known or set(known) - set(self.columns):
             raise UsageError("There is no such person or column.", "Choose again.")
+        asked = person, tuple(known), people
+        found = self._last.get(asked)
+        if found is None:  # else the page is loaded again
+            found = self._attack(*asked)
+            self._last.clear()
+            self._last[asked] = found
+        return found
+
+    @cached_property
+    def _last(self) -> dict[tuple[int, tuple[str, ...], int], Attack]:
+        """The last attack."""
+        return {}
+
+    def _attack(self, person: int, known: Sequence[str], people: int) -> Attack:
         columns = [
             coded
             for name, coded in zip(self.columns, self.view.columns, strict=True)

@@ -14,6 +14,7 @@ file                        what it holds
 ``.studio/verified.json``   the release that was verified last
 ``.studio/errors.json``     how far pinned questions were off, by release
 ``.studio/audits.json``     what adversaries achieved
+``.studio/other.toml``      how another tool's file is read
 ``released/``               the release, which leaves
 ``stays-here/``             the owner's key and links, which do not
 ==========================  ================================================================
@@ -34,6 +35,7 @@ from typing import Any
 
 from mottle.errors import DataError, StorageError
 from mottle.io.staged_files import write_atomic, write_together
+from mottle.schema.external_release import ExternalRelease, Tool
 from mottle.schema.model import Schema
 from mottle.utils.untrusted.text import parse_json, read_text
 
@@ -138,28 +140,37 @@ class Project:
 
     def undo(self) -> bool:
         """Go back to the state before the last change; False if there was none."""
-        earlier = self._history()
-        if not earlier:
-            return False
-        content = _parsed(earlier[-1])
-        if not isinstance(content, dict) or not isinstance(content.get("toml"), str):
-            raise DataError("The history of the studio is damaged.", "Remove its folder .studio.")
-        self._write(Snapshot(content["toml"], Wishes.of(content.get("wishes"))))
-        earlier[-1].unlink()
-        return True
+        current = self.state
+        for path in reversed(self._history()):
+            before = self._remembered(path)
+            if before != current:
+                self._write(before)
+            path.unlink()
+            if before != current:
+                return True
+        return False
 
     def difference(self) -> str:
         """What the last change did to mottle.toml, as a unified diff."""
-        earlier = self._history()
-        before = _parsed(earlier[-1])["toml"] if earlier else ""
+        current = self.state
+        earlier = (self._remembered(path) for path in reversed(self._history()))
+        before = next((state.toml for state in earlier if state != current), "")
         lines = difflib.unified_diff(
-            before.splitlines(), self.state.toml.splitlines(), TOML, TOML, lineterm="", n=2
+            before.splitlines(), current.toml.splitlines(), TOML, TOML, lineterm="", n=2
         )
         return "\n".join(lines)
 
     def _history(self) -> list[Path]:
         found = [path for path in (self._own / "history").glob("*.json") if path.stem.isdigit()]
         return sorted(found, key=lambda path: int(path.stem))
+
+    @staticmethod
+    def _remembered(path: Path) -> Snapshot:
+        """An earlier state; it is the current one where the change after it was not written."""
+        content = _parsed(path)
+        if not isinstance(content, dict) or not isinstance(content.get("toml"), str):
+            raise DataError("The history of the studio is damaged.", "Remove its folder .studio.")
+        return Snapshot(content["toml"], Wishes.of(content.get("wishes")))
 
     def _remember(self, state: Snapshot) -> None:
         earlier = self._history()
@@ -250,6 +261,24 @@ class Project:
     def schema(self) -> Schema:
         """Read mottle.toml."""
         return Schema.read(self.folder / TOML)
+
+    def write_schema_of_other(self, tool: Tool) -> str:
+        """Write the schema by which another tool's file is read.
+
+        Parameters
+        ----------
+        tool : Tool
+            The tool that wrote the file.
+
+        Returns
+        -------
+        str
+            The schema's path in the project's folder.
+        """
+        place = self._private() / "other.toml"
+        other = self.schema().model_copy(update={"release": ExternalRelease(tool=tool)})
+        write_atomic(place, other.to_toml(folder=place.parent))
+        return str(place.relative_to(self.folder))
 
     @staticmethod
     def column_named(line: str) -> str | None:

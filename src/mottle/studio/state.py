@@ -63,6 +63,10 @@ class Opened:
         found: T = self._kept[key]
         return found
 
+    def repeats(self, column: str) -> Repeats:
+        """How often the values of a column occur, counted once."""
+        return self.kept("repeats", column, lambda _: Repeats.of(self.table, column))
+
 
 @dataclass
 class Studio:
@@ -200,7 +204,7 @@ class Studio:
         counted = columns_to_count(schema, table.schema)
         schema = schema.covering(table.column_names)
         check_publishable(table, schema)
-        check_repeats(schema, (Repeats.of(table, name) for name in counted))
+        check_repeats(schema, (opened.repeats(name) for name in counted))
         if guarantee is None:
             raise UsageError("Nothing is promised yet.", "Choose k.")
         if schema.person is not None:

@@ -8,11 +8,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from mottle.errors import UsageError
+from mottle.schema.external_release import Tool
 from mottle.studio.chair import Chosen
 from mottle.studio.project import LINKS, RELEASED, TOML, plain
 from mottle.studio.screens.base import Mark, Screen, number_of, text_of
 from mottle.studio.screens.open import files_of
 from mottle.studio.state import OTHER, Studio, release_mark
+
+_TOOLS = {
+    Tool.ARX: "ARX",
+    Tool.SDCMICRO: "sdcMicro",
+    Tool.AMNESIA: "Amnesia",
+    Tool.OTHER: "another tool",
+}
 
 
 def _measure(studio: Studio) -> Mark:
@@ -40,6 +48,7 @@ def _content(studio: Studio) -> dict[str, Any]:
         "ours": audits.get(release_mark(studio.project.folder / RELEASED)),
         "other": audits.get(OTHER),
         "files": [name for name in files_of(studio) if name != studio.project.state.wishes.data],
+        "tools": {str(tool): _TOOLS.get(tool, str(tool)) for tool in Tool},
         "auditing": studio.running("audit"),
         "failed": job if job is not None and job.state == "failed" else None,
         "chair": chair,
@@ -66,8 +75,12 @@ async def _beside(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     name = text_of(body, "file")
     if name not in files_of(studio):
         raise UsageError("This is not a file of the studio's folder.", "Choose another.")
+    tool = text_of(body, "tool")
+    if tool not in list(Tool):
+        raise UsageError("There is no such tool.", "Choose another.")
     if studio.running("audit") is None:
-        words = ["audit", studio.project.data_word, plain(name), "--schema", TOML]
+        schema = await asyncio.to_thread(studio.project.write_schema_of_other, Tool(tool))
+        words = ["audit", studio.project.data_word, plain(name), "--schema", schema]
         for option in ("k", "l", "beta"):
             if option in (options := studio.project.state.wishes.options):
                 words += [f"--{option}", str(options[option])]

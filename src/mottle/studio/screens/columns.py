@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from mottle.errors import UsageError
 from mottle.inspection import InspectedColumn
+from mottle.schema.context import Context
 from mottle.schema.model import Column, Role, Schema
 from mottle.studio.screens.base import Mark, Screen, number_of, text_of
 from mottle.studio.state import Opened, Studio, schema_text
@@ -25,6 +26,15 @@ ROLES = {
     3: (Role.QUASI_IDENTIFYING, "≈", "generalized"),
     4: (Role.SENSITIVE, "♥", "published, belief is bounded"),
     5: (Role.INSENSITIVE, "=", "published as it is"),
+}
+# By name: whom the owner may think of, as the report prints it.
+SCENARIOS = {
+    "neighbour": "a neighbour, who knows that somebody is in the table and what can be seen:"
+    " age, sex, family, home, work",
+    "employer": "an employer, who knows the personnel file: dates, education, job, pay, absences",
+    "insurer": "an insurer, who knows contracts and claims: dates, places, treatments, amounts",
+    "public register": "somebody with a public register: name, address, date of birth, sex of"
+    " everybody",
 }
 _BARS = 12
 _HEIGHT = 24
@@ -65,6 +75,7 @@ def _content(studio: Studio) -> dict[str, Any]:
         )
         for number, column in enumerate(opened.found.columns)
     ]
+    context = schema.context
     known = {column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)}
     as_proposed = known == set(opened.found.quasi_identifiers)
     return {
@@ -73,6 +84,10 @@ def _content(studio: Studio) -> dict[str, Any]:
         "roles": ROLES,
         "counts": {role: sum(row.role == role for row in rows) for role, _, _ in ROLES.values()},
         "known": [each for each in opened.found.known if each.worst] if as_proposed else [],
+        "scenarios": {
+            name: (words, context is not None and words in context.adversaries)
+            for name, words in SCENARIOS.items()
+        },
         "warnings": (*opened.found.notes, *opened.found.warnings),
     }
 
@@ -146,6 +161,30 @@ def _column(column: Column, found: InspectedColumn, role: Role) -> Column:
         return Column(name=column.name, role=role)
 
 
+async def _scenario(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Say whom the owner thinks of, for the report."""
+    chosen = [
+        words
+        for place, words in enumerate(SCENARIOS.values())
+        if body.get(f"scenario-{place}") is True
+    ]
+    await asyncio.to_thread(state_adversaries, studio, chosen)
+    return {}
+
+
+def state_adversaries(studio: Studio, chosen: list[str]) -> None:
+    """Write adversaries into ``[context]``; those that the owner wrote herself stay."""
+    if studio.opened is None:
+        raise UsageError("No table is open.", "Open one.")
+    schema = studio.project.schema()
+    context = schema.context or Context()
+    own = [words for words in context.adversaries if words not in SCENARIOS.values()]
+    stated = context.model_copy(update={"adversaries": (*chosen, *own)})
+    new = schema.model_copy(update={"context": stated})
+    text = schema_text(studio.project.state.toml, new, studio.project.folder)
+    studio.project.change(toml=text)
+
+
 async def _again(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     """Go back to the proposal."""
     opened = await asyncio.to_thread(lambda: studio.opened)
@@ -155,4 +194,10 @@ async def _again(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-COLUMNS = Screen("columns", "Columns", _measure, _content, {"role": _role, "again": _again})
+COLUMNS = Screen(
+    "columns",
+    "Columns",
+    _measure,
+    _content,
+    {"role": _role, "scenario": _scenario, "again": _again},
+)
