@@ -99,6 +99,9 @@ bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python benchmarks/risk.py
 	$(BIN)/python benchmarks/hostile.py
 	$(BIN)/python benchmarks/doors.py
+	$(BIN)/python benchmarks/evidence.py
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/studio.py
 
 # Every figure of the papers' evaluations; writes docs/reproduction.md. About two hours in two processes;
 # goes on where it was stopped, also on another machine.

@@ -31,11 +31,8 @@ def read_source_of_sets(data: str, options: SetSourceOptions, encoding: str | No
     source: pa.Table | str = data
     if databases.is_database(data):
         source = databases.read_database(data, table=options.table, query=options.query)
-    elif options.table is not None or options.query is not None:
-        option = "--table" if options.query is None else "--query"
-        raise UsageError(
-            f"{option} is for databases, and {data} is not one.", f"Leave {option} out."
-        )
+    else:
+        _refuse_table_or_query(data, options)
     return read_sets(
         source,
         column=options.column,
@@ -56,11 +53,7 @@ def read_source(
     """
     reading = options.options.over(remembered or ReadOptions())
     if not databases.is_database(data):
-        if options.table is not None or options.query is not None:
-            option = "--table" if options.query is None else "--query"
-            raise UsageError(
-                f"{option} is for databases, and {data} is not one.", f"Leave {option} out."
-            )
+        _refuse_table_or_query(data, options)
         return read_table(data, **reading.model_dump())
     for name in options.options.given:
         if name not in ("missing", "allow_generalized"):
@@ -72,6 +65,15 @@ def read_source(
     if not reading.allow_generalized:
         refuse_generalized_cells(table, title_of_source(data, options.table))
     return table
+
+
+def _refuse_table_or_query(data: str, options: SourceOptions | SetSourceOptions) -> None:
+    """Raise an error if a part of a database is asked for; ``data`` is none."""
+    if options.table is not None or options.query is not None:
+        option = "--table" if options.query is None else "--query"
+        raise UsageError(
+            f"{option} is for databases, and {data} is not one.", f"Leave {option} out."
+        )
 
 
 def title_of_source(data: str, table: str | None) -> str:

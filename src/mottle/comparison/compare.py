@@ -32,7 +32,7 @@ from mottle.release.data import ReleaseData
 from mottle.release.per_person import one_row_per_person
 from mottle.release.publish import check_publishable
 from mottle.schema.model import Role, Schema, Unit
-from mottle.utils.html import html_table
+from mottle.utils.html import html_table_of
 
 PRIVBAYES = "privbayes"
 ORIGINAL = "original"
@@ -99,15 +99,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         """Return the results as a table, for notebooks."""
         names = ("method", "guarantee", *_FIGURES, "note")
-        rows = [
-            [
-                f"{value:.4g}" if isinstance(value, float) else value
-                for value in (getattr(line, name) for name in names)
-            ]
-            for line in self.lines
-        ]
-        header = [name.replace("_", " ") for name in names]
-        return html_table(header, rows, f"Comparison on {self.rows:,} rows")
+        return html_table_of(self.lines, names, f"Comparison on {self.rows:,} rows")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from mottle.pipeline.anonymize_sets import anonymize_sets
 from mottle.queries.conditions import Condition
 from mottle.queries.estimate import Estimates
 from mottle.typing import BoolArray, Float64Array, Int64Array
-from mottle.utils.html import html_table
+from mottle.utils.html import html_table_of
 
 __all__ = ["K_TO_THE_M", "SetMethodsComparison", "SetMethodsRow", "compare_set_methods"]
 
@@ -72,15 +72,7 @@ class SetMethodsComparison:
     def _repr_html_(self) -> str:
         """Return the results as a table, for notebooks."""
         names = [field.name for field in fields(SetMethodsRow)]
-        rows = [
-            [
-                f"{value:.4g}" if isinstance(value, float) else value
-                for value in (getattr(line, name) for name in names)
-            ]
-            for line in self.lines
-        ]
-        header = [name.replace("_", " ") for name in names]
-        return html_table(header, rows, f"{self.records:,} sets of {self.items:,} items")
+        return html_table_of(self.lines, names, f"{self.records:,} sets of {self.items:,} items")
 
 
 @dataclass(frozen=True)

@@ -39,3 +39,30 @@ def html_table(
 def _cells(values: Sequence[object], tag: str) -> str:
     texts = ("" if value is None else escape(str(value)) for value in values)
     return "".join(f"<{tag}>{text}</{tag}>" for text in texts)
+
+
+def html_table_of(lines: Iterable[object], names: Sequence[str], caption: str) -> str:
+    """Return a table with a row for each object and a column for each of its attributes named.
+
+    Parameters
+    ----------
+    lines : iterable of object
+        The rows.
+    names : sequence of str
+        The attributes; headings have spaces instead of underscores.
+    caption : str
+        The caption.
+
+    Returns
+    -------
+    str
+        The table.
+    """
+    rows = [
+        [
+            f"{value:.4g}" if isinstance(value, float) else value
+            for value in (getattr(line, name) for name in names)
+        ]
+        for line in lines
+    ]
+    return html_table([name.replace("_", " ") for name in names], rows, caption)

@@ -36,6 +36,7 @@ from mottle.cli.options.single import (
     Objective,
     Overwrite,
     Private,
+    SetData,
     Work,
 )
 from mottle.errors import UsageError
@@ -126,13 +127,7 @@ class AnonymizeSets(Command):
 
     module: ClassVar[str] = "mottle.cli.anonymize_sets"
 
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="Transaction file, one set per line, or a table (also of a database) with --column"
-            " or --record."
-        ),
-    ]
+    data: SetData
     source: SetSourceOptions
     encoding: Encoding = None
     guarantee: GuaranteeOptions

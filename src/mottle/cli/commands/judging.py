@@ -37,6 +37,7 @@ from mottle.cli.options.single import (
     Encoding,
     Overwrite,
     Seconds,
+    SetData,
     WithExamples,
     checklist_names,
 )
@@ -293,13 +294,7 @@ class CompareSets(Command):
 
     module: ClassVar[str] = "mottle.cli.compare_sets"
 
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="Transaction file, one set per line, or a table (also of a database) with --column"
-            " or --record."
-        ),
-    ]
+    data: SetData
     source: SetSourceOptions
     encoding: Encoding = None
     guarantees: GuaranteeSeriesOptions

@@ -61,6 +61,13 @@ Work = Annotated[
         rich_help_panel=SCALE,
     ),
 ]
+SetData = Annotated[
+    str,
+    typer.Argument(
+        help="Transaction file, one set per line, or a table (also of a database) with --column"
+        " or --record."
+    ),
+]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=OUTPUT)
 ]
