@@ -144,7 +144,8 @@ def _uniform(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 def _uuid_texts(chunk: pa.ExtensionArray) -> pa.StringArray:
     """Write UUIDs as databases do: 32 digits in five groups."""
     stored = pc.fill_null(chunk.storage, bytes(16))
-    octets = np.frombuffer(stored.buffers()[1], np.uint8, 16 * len(stored), 16 * stored.offset)
+    first = 16 * stored.offset
+    octets = memoryview(stored.buffers()[1])[first : first + 16 * len(stored)]
     digits = np.frombuffer(binascii.hexlify(octets), np.uint8).reshape(-1, 32)
     letters = np.insert(digits, _HYPHENS, ord("-"), axis=1)
     texts = pa.Array.from_buffers(
