@@ -25,6 +25,7 @@ from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.value_totals import Totals
 from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.arrow import numbered
 from mottle.utils.csprng import Purpose, Secret
 
 MOST_RECORDS = 20_000  # of a release on which questions are asked
@@ -133,7 +134,7 @@ class CalibrationSample:
             ]
         release = self.release(certificate, generalized)
         table = release.table
-        texts = release.to_text()
+        texts = numbered(release.to_text())
         order = pc.sort_indices(
             texts, sort_keys=[(name, "ascending") for name in texts.column_names]
         )
