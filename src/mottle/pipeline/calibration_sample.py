@@ -69,8 +69,10 @@ class CalibrationSample:
         degrees = graph.degrees[blocks].astype(np.int64)
         originals = graph.members[_preimages(graph, positions, blocks, degrees)]
         shares = np.repeat(1 / degrees, degrees)
-        distinct, place_of = np.unique(codes[originals], axis=0, return_inverse=True)
-        weights = np.bincount(place_of.ravel(), shares, minlength=len(distinct))
+        weight_of = np.bincount(originals, shares, minlength=len(codes))
+        used = np.flatnonzero(weight_of)  # far fewer than edges where records have many preimages
+        distinct, place_of = np.unique(codes[used], axis=0, return_inverse=True)
+        weights = np.bincount(place_of.ravel(), weight_of[used], minlength=len(distinct))
         return cls(
             cells.take(pa.array(chosen)),
             dict(Counter(degrees.tolist())),
