@@ -67,6 +67,8 @@ class Summary:
         Whether nothing bounds what can be learned about sensitive values.
     risk : list of RiskLine
         Measures before and after; empty on certificates of earlier versions.
+    some_higher_after : bool
+        Whether one of these measures is higher after, because many people were alike.
     known_record : str
         What one known record gives away; empty likewise.
     context : list of tuple of str and str
@@ -78,6 +80,7 @@ class Summary:
     not_promised: list[str]
     inference_not_bounded: bool
     risk: list[RiskLine]
+    some_higher_after: bool
     known_record: str
     context: list[tuple[str, str]]
 
@@ -104,6 +107,7 @@ def summary_of(certificate: Certificate) -> Summary:
         not_promised=[worded(_SHORT[code]) for code in found if code in _SHORT][:_MOST_LIMITS],
         inference_not_bounded=INFERENCE in found,
         risk=_risk(certificate),
+        some_higher_after=_some_higher_after(certificate),
         known_record="" if known is None else worded(known.statement),
         context=_context(certificate.context),
     )
@@ -168,6 +172,15 @@ def _risk(certificate: Certificate) -> list[RiskLine]:
         )
         for title, known_as, field in lines
     ]
+
+
+def _some_higher_after(certificate: Certificate) -> bool:
+    """Whether a measure of risk is higher after than before."""
+    risk = certificate.risk
+    if risk is None or risk.before is None:
+        return False
+    before, after = risk.before.to_dict(), risk.after.to_dict()
+    return any((after.get(name) or 0) > (share or 0) + 5e-4 for name, share in before.items())
 
 
 def _share(figures: RiskFigures | None, field: str) -> str:
