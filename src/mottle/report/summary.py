@@ -16,7 +16,7 @@ from mottle.schema.model import Role
 
 _MOST_NAMES = 10  # of columns that are listed
 _MOST_LIMITS = 7  # that are listed on the first page
-_FATES = ("generalized", "as they are", "as pseudonyms", "shifted", "removed")  # of columns
+_FATES = ("generalized", "sensitive, as they are", "as they are", "as pseudonyms", "shifted", "removed")  # of columns
 
 # The limits in a few words; those without words here are only listed further below.
 _SHORT = {
@@ -133,6 +133,8 @@ def _columns(certificate: Certificate) -> Sequence[tuple[str, str]]:
             what = "removed"
         elif column.role is Role.QUASI_IDENTIFYING and not exact:
             what = "generalized"
+        elif column.role is Role.SENSITIVE and not exact:
+            what = "sensitive, as they are"
         elif column.role is Role.PSEUDONYM:
             what = "as pseudonyms"
         elif column.role is Role.SHIFTED:
