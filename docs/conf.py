@@ -51,6 +51,7 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 default_role = "code"
+smartquotes_action = "qe"  # no dashes: options begin with two hyphens
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 suppress_warnings = ["misc.highlighting_failure"]  # shortened examples of JSON and TOML
@@ -181,7 +182,7 @@ class CommandOptions(SphinxDirective):
                 panel = getattr(parameter, "rich_help_panel", None) or "Arguments and options"
                 term, words = record
                 item = nodes.definition_list_item()
-                item += nodes.term("", "", nodes.literal(text=term))
+                item += nodes.term("", "", nodes.literal(text=term.removesuffix(" <str>")))
                 item += nodes.definition("", nodes.paragraph(text=words))
                 panels.setdefault(panel, nodes.definition_list(classes=["options"])).append(item)
             for panel, items in panels.items():
