@@ -16,7 +16,14 @@ from mottle.schema.model import Role
 
 _MOST_NAMES = 10  # of columns that are listed
 _MOST_LIMITS = 7  # that are listed on the first page
-_FATES = ("generalized", "sensitive, as they are", "as they are", "as pseudonyms", "shifted", "removed")  # of columns
+_FATES = (
+    "generalized",
+    "sensitive, as they are",
+    "as they are",
+    "as pseudonyms",
+    "shifted",
+    "removed",
+)  # of columns
 
 # The limits in a few words; those without words here are only listed further below.
 _SHORT = {
