@@ -296,7 +296,11 @@ if (along) {
     add(chart, "text", { x: 0, y: 24 }, `${(100 * high).toFixed(1)} %`);
     add(chart, "text", { x: 0, y: 184 }, "0 %");
     for (const each of points) add(chart, "text", { x: at(each.k, 0)[0] - 6, y: 204 }, String(each.k));
-    if (mondrian.length > 1) add(chart, "path", { class: "other", d: path(mondrian) });
+    if (mondrian.length > 1) {
+      const [x, y] = at(...mondrian.at(-1));
+      add(chart, "path", { class: "other", d: path(mondrian) });
+      add(chart, "text", { x: x - 75, y: Math.max(y, 14) }, "Mondrian");
+    }
     if (points[0].error !== null) {
       add(chart, "path", { class: "error", d: path(points.map((each) => [each.k, each.error ?? 0])) });
     }
