@@ -22,7 +22,6 @@ from mottle.studio.jobs import MEMORY, WARM
 
 _GRACE = 5.0  # seconds for removing what was begun
 _TERMINATED = 128 + signal.SIGTERM
-_WARM_ROWS = 200
 
 
 def limited() -> None:
@@ -35,16 +34,6 @@ def limited() -> None:
     if most is not None:
         importlib.import_module("scipy.linalg")
         resource.setrlimit(resource.RLIMIT_DATA, (int(most), int(most)))
-
-
-def warm_up() -> None:
-    """Load the program and its compiled kernels, by a release of generated people in memory."""
-    with suppress(Exception):  # the run itself says what is wrong
-        mottle = importlib.import_module("mottle")
-        importlib.import_module("mottle.cli")
-        people = mottle.datasets.population(_WARM_ROWS, seed=1).select(["age", "sex", "diagnosis"])
-        schema = mottle.Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
-        mottle.anonymize(people, schema, mottle.KAnonymity(5))
 
 
 def commanded() -> tuple[str, list[str]]:
@@ -84,7 +73,8 @@ def _watch(line: int) -> None:
 if __name__ == "__main__":
     limited()
     if os.environ.get(WARM):
-        warm_up()
+        with suppress(Exception):  # the run itself says what is wrong
+            runpy.run_module("mottle.studio.warm", run_name="__main__")
     module, sys.argv = commanded()
     if module:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
