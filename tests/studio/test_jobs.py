@@ -186,3 +186,19 @@ def test_pages_that_sleep_are_told_to_load_again():
     first, second = asyncio.run(play())
     assert first.startswith(b":")
     assert b"event: reload" in second or b'"number": 0' in second
+
+
+def test_a_run_is_stopped_and_kept_where_it_is_good_enough(visit, people, monkeypatch):
+    here = visit(people.parent)
+    stopped: list[int] = []
+    monkeypatch.setattr(here.studio.jobs, "stop", lambda job: stopped.append(job.number))
+    here.post("/run/enough", status=422, percent="much")
+    here.post("/run/enough", status=422, percent="101")
+    here.post("/run/enough", percent="5 %")
+    timed, whole = ("anonymize", "--seconds", "60"), ("anonymize", "--key", "owner.key")
+    for number, words, loss in ((1, timed, 0.06), (2, timed, 0.05), (3, whole, 0.01)):
+        here.studio._progressed(Job(number, "run", words, losses=[(1.0, loss)]))
+    assert stopped == [2]
+    here.post("/run/enough", percent="")
+    here.studio._progressed(Job(4, "run", timed, losses=[(1.0, 0.01)]))
+    assert stopped == [2]
