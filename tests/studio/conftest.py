@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from browser import browser as browser
@@ -33,9 +34,20 @@ class Visitor:
         assert answer.status_code == 200, answer.text
         return answer.text
 
-    def post(self, address: str, status: int = 200, **content: object) -> dict:
-        headers = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin", SEAL: self.seal}
-        answer = self.client.post(address, json=content, headers=headers)
+    @property
+    def own(self) -> dict[str, str]:
+        """The headers of the studio's own requests."""
+        return {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin", SEAL: self.seal}
+
+    def drop(self, name: str, content: bytes, status: int = 200, modified: str = "0") -> dict:
+        """Drop a file on the first page."""
+        headers = {"x-mottle-name": quote(name, safe=""), "x-mottle-modified": modified}
+        answer = self.client.post("/open/drop", content=content, headers=self.own | headers)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def post(self, address: str, /, status: int = 200, **content: object) -> dict:
+        answer = self.client.post(address, json=content, headers=self.own)
         assert answer.status_code == status, answer.text
         return answer.json()
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ from mottle.studio.screens import SCREENS
 
 PICTURES = os.environ.get("MOTTLE_PICTURES")  # a folder: pictures for the documentation go there
 HEIGHTS = {1280: 860, 390: 844}
+TALLEST = 1500  # pixels of a wide picture
 
 
 @pytest.fixture
@@ -55,6 +57,15 @@ def people(folder: Path, rows: int = 300) -> Path:
     return file
 
 
+def visits(folder: Path) -> None:
+    """Visits of generated people, of whom most have several."""
+    table = mottle.datasets.population(200, seed=1).select(["age", "sex", "education", "diagnosis"])
+    frame = table.to_pandas()
+    frame.insert(0, "patient", [f"p{number}" for number in range(len(frame))])
+    several = frame.loc[frame.index.repeat([1 + number % 3 for number in frame.index])]
+    (folder / "visits.csv").write_text(several.to_csv(index=False))
+
+
 def shows(text: str) -> str:
     return f"document.body.innerText.includes({text!r})"
 
@@ -66,22 +77,38 @@ def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tm
     root = address.partition("/enter")[0]
     browser.open(address, width=1280)
     assert browser.run("location.href") == f"{root}/"
+    browser.wait("document.querySelector('[data-drop]') && document.readyState === 'complete'")
+    browser.run(DROP)
+    browser.wait(shows("4 of 4 rows"))
+    assert (tmp_path / ".studio" / "dropped" / "dropped.csv").read_text().startswith("age,town")
     browser.click("form[data-form='/open/open'] button")
-    browser.wait(shows("The first rows"))
+    browser.wait(shows("50 of 300 rows"))
     browser.click("a[href='/columns']")
     browser.wait("document.querySelector('[data-column]')")
+    browser.click("a[href='/values']")
+    assert_values_are_dragged(browser)
     browser.click("a[href='/promise']")
+    browser.click("[data-post='/promise/explore']")
+    browser.click("svg.frontier")
+    browser.wait("document.getElementById('along') === document.activeElement")
+    assert int(browser.run("document.getElementById('k').value")) in (8, 11)
     browser.click("[data-set=k][data-value='5']")
     browser.wait(shows("The table can have this promise"))
     browser.click("[data-post='/promise/preview']")
     browser.wait(shows("would be lost by a quick method"))
     browser.click(".next a")
+    browser.click("#try-k")
+    browser.press("3")
+    browser.click("form[data-form='/run/try'] button")
+    browser.wait("document.querySelector('form[data-form=\\'/run/take\\']')")
     browser.click("form[data-form='/run/start'] button")
     browser.wait(shows("information lost"))
     browser.click(".next a")
     browser.wait(shows("Every column before and after"))
     browser.click("form[data-form='/use/ask'] button.main")
     browser.wait(shows("in the original"))
+    browser.click("[data-post='/use/compare']")
+    browser.wait(shows("Who loses most"))
     browser.click(".next a")
     browser.click("[data-post='/attack/sit']")
     browser.click("form[data-form='/attack/pick'] button")
@@ -95,6 +122,39 @@ def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tm
     browser.click("[data-post='/quit']")
     browser.wait(shows("The studio has ended"))
     assert_nothing_left(browser, root)
+    while (tmp_path / ".studio" / "dropped").exists():  # the server ends after its answer
+        time.sleep(0.05)
+
+
+DROP = """
+const files = new DataTransfer();
+files.items.add(new File(["age,town\\n1,a\\n2,b\\n3,a\\n4,b\\n"], "dropped.csv"));
+document.querySelector("[data-drop]").dispatchEvent(
+  new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: files }));
+"""
+DRAG = """
+const [one, two] = [...document.querySelectorAll(".tree label[data-node]")].slice(0, 2);
+const moved = new DataTransfer();
+const steps = [["dragstart", one], ["dragover", two], ["drop", two], ["dragend", one]];
+for (const [name, over] of steps) {
+  over.dispatchEvent(new DragEvent(name, { bubbles: true, cancelable: true, dataTransfer: moved }));
+}
+"""
+
+
+def assert_values_are_dragged(browser: Browser) -> None:
+    """A value that is dropped on another one is grouped with it, under a name that is typed."""
+    browser.click("[data-form='/values/build'] button")
+    browser.wait("document.querySelector('.tree') && document.readyState === 'complete'")
+    browser.run(DRAG)
+    browser.wait("document.activeElement.id === 'name'")
+    assert browser.run("document.querySelectorAll('.tree input:checked').length") == 2
+    for letter in "few":
+        browser.press(letter)
+    browser.press("Enter")
+    browser.wait("[...document.querySelectorAll('.tree b')].some((it) => it.innerText === 'few')")
+    browser.click("[data-post='/values/without']")
+    browser.wait("!document.querySelector('.tree')")
 
 
 def assert_nothing_left(browser: Browser, root: str) -> None:
@@ -120,7 +180,10 @@ def look_at_all(browser: Browser, root: str) -> None:
                 if (width, scheme) in ((1280, "light"), (390, "dark")):
                     assert browser.barriers() == [], (name, width)
                 if PICTURES and (width, scheme) in ((1280, "light"), (390, "dark")):
-                    picture = browser.picture(HEIGHTS[width])
+                    whole = int(browser.run("document.documentElement.scrollHeight"))
+                    picture = browser.picture(
+                        min(whole, TALLEST) if width > 390 else HEIGHTS[width]
+                    )
                     Path(PICTURES, f"studio-{name}-{width}.png").write_bytes(picture)
 
 
@@ -160,7 +223,7 @@ def assert_typed_is_kept(browser: Browser, root: str) -> None:
 
 
 def test_from_a_table_to_a_verified_release_by_keys_alone(browser, start, tmp_path) -> None:
-    people(tmp_path)
+    visits(tmp_path)
     browser.requested.clear()
     browser.open(start(tmp_path), width=1280)
 
@@ -171,6 +234,11 @@ def test_from_a_table_to_a_verified_release_by_keys_alone(browser, start, tmp_pa
 
     enter("form[data-form='/open/open'] button")
     browser.wait(shows("The first rows"))
+    browser.reach("input[name=unit]")
+    while browser.run("document.activeElement.value") != "visit":
+        browser.press("ArrowDown")
+    enter("form[data-form='/open/unit'] button")
+    browser.wait(shows("k counts people, by column patient"))
     enter(".next a")
     browser.reach("[data-role='1']")
     browser.press("5")
@@ -186,9 +254,15 @@ def test_from_a_table_to_a_verified_release_by_keys_alone(browser, start, tmp_pa
     browser.wait("!document.querySelector('.tree')")
     enter("a[href='/promise']")
     browser.reach("#k")
-    browser.press("5")
+    browser.press("3")
     browser.press("Enter")
     browser.wait(shows("The table can have this promise"))
+    enter("[data-post='/promise/explore']")
+    browser.wait("document.getElementById('along')?.dataset.k === '3'")
+    browser.reach("#along")
+    browser.press("ArrowUp")
+    browser.wait("document.activeElement?.id === 'along' && document.getElementById('k').value > 3")
+    assert browser.run("document.getElementById('k').value") == "5"
     enter(".next a")
     enter("form[data-form='/run/start'] button")
     browser.wait(shows("information lost"))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -102,6 +105,72 @@ def test_a_run_that_needs_too_much_memory_fails_by_itself(people, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_process_that_waited_with_warm_kernels_makes_the_same_release(people, tmp_path):
+    """Nor is a module taken from the folder of the project, which may come from somebody else."""
+    for name in ("numpy", "pyarrow", "mottle", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text("open('taken', 'w').close()\n")
+
+    async def play() -> list[Job]:
+        jobs, done = Jobs(Events()), []
+        for name in ("cold", "warm"):
+            words = ["anonymize", "people.csv", "--qi", "age,sex", "--k", "5", "-o", name]
+            if name == "warm":
+                jobs.prepare()
+                jobs.prepare()
+            job = jobs.start(name, [*words, "--key", "owner.key"], folder=tmp_path)
+            done.append(await ended(jobs, job))
+        jobs.prepare()
+        await jobs.close()
+        return done
+
+    for job in asyncio.run(play()):
+        assert job.state is State.DONE, job.output
+    for name in ("release.csv", "release.parquet"):
+        assert (tmp_path / "warm" / name).read_bytes() == (tmp_path / "cold" / name).read_bytes()
+    assert not (tmp_path / "taken").exists()
+
+
+SERVER = """
+import asyncio, sys
+from mottle.studio.events import Events
+from mottle.studio.jobs import Jobs
+
+async def play():
+    jobs = Jobs(Events())
+    words = ["anonymize", "people.csv", "--qi", "age,sex", "--k", "5", "--seconds", "600"]
+    job = jobs.start("run", [*words, "-o", "long"])
+    jobs.prepare()
+    while not job.losses:
+        await asyncio.sleep(0.02)
+    print(job.process.pid, flush=True)
+    await asyncio.sleep(600)
+
+asyncio.run(play())
+"""
+
+
+def runs(process: int) -> bool:
+    """Whether a process is there and has not ended, though nobody may have asked for its code."""
+    try:
+        said = Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return said.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_run_ends_with_a_server_that_is_killed_and_leaves_nothing(people):
+    folder = people.parent
+    words = [sys.executable, "-c", SERVER]
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        run = int(server.stdout.readline())
+        assert runs(run)
+        server.kill()
+    while runs(run):
+        time.sleep(0.05)
+    assert [path.name for path in folder.iterdir()] == ["people.csv"]
+
+
 def test_pages_that_sleep_are_told_to_load_again():
     async def play() -> list[bytes]:
         events = Events()
@@ -117,3 +186,19 @@ def test_pages_that_sleep_are_told_to_load_again():
     first, second = asyncio.run(play())
     assert first.startswith(b":")
     assert b"event: reload" in second or b'"number": 0' in second
+
+
+def test_a_run_is_stopped_and_kept_where_it_is_good_enough(visit, people, monkeypatch):
+    here = visit(people.parent)
+    stopped: list[int] = []
+    monkeypatch.setattr(here.studio.jobs, "stop", lambda job: stopped.append(job.number))
+    here.post("/run/enough", status=422, percent="much")
+    here.post("/run/enough", status=422, percent="101")
+    here.post("/run/enough", percent="5 %")
+    timed, whole = ("anonymize", "--seconds", "60"), ("anonymize", "--key", "owner.key")
+    for number, words, loss in ((1, timed, 0.06), (2, timed, 0.05), (3, whole, 0.01)):
+        here.studio._progressed(Job(number, "run", words, losses=[(1.0, loss)]))
+    assert stopped == [2]
+    here.post("/run/enough", percent="")
+    here.studio._progressed(Job(4, "run", timed, losses=[(1.0, 0.01)]))
+    assert stopped == [2]

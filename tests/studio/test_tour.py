@@ -53,8 +53,12 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
     here.wait_for("preview")
     assert "would be lost" in here.page("promise")
     assert not (people / ".studio" / "preview").exists()
+    _explore(here)
+    _try_variants(here, people)
 
     here.post("/run/start")
+    for _ in range(2):  # a page that is loaded again shows the run that goes on
+        assert 'data-post="/run/cancel"' in here.page("run")
     here.wait_for("run")
     run = here.page("run")
     assert "% lost" in run
@@ -63,6 +67,7 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
 
     _use(here, people)
     _attack(here)
+    _two_releases(here, people)
     _beside(here, people)
 
     here.post("/publish/verify")
@@ -92,6 +97,39 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
     assert "% lost</span>" not in here.page("run")
 
 
+def _explore(here) -> None:
+    """Several k are tried in memory; what it costs stands beside the promise."""
+    here.post("/promise/explore")
+    here.wait_for("frontier")
+    found = next(iter(here.studio.frontiers.values()))
+    losses = [point["loss"] for point in found["points"]]
+    assert [point["k"] for point in found["points"]][:3] == [2, 3, 5]
+    assert losses == sorted(losses)
+    assert found["others"]["mondrian"]["5"] > losses[2]
+    assert "data-frontier" in here.page("promise")
+
+
+def _try_variants(here, people: Path) -> None:
+    """Variants run one after the other, are measured, leave nothing, and can be taken."""
+    before = here.studio.project.state
+    here.post("/run/try", status=422, k="", l="", beta="", seconds=0)
+    here.post("/run/try", k="3", l="", beta="", seconds=0)
+    here.post("/run/try", k="4", l="", beta="", seconds=0)
+    assert "2 in the queue" in here.page("run")
+    here.wait_for("variant")
+    first, second = here.studio.project.variants()
+    assert first["loss"] < second["loss"]
+    assert not (people / ".studio" / "variant").exists()
+    assert here.studio.project.state == before
+    here.post("/run/take", status=422, variant=2)
+    here.post("/run/take", variant=1)
+    assert here.studio.project.state.wishes.options["k"] == "4"
+    here.post("/undo")
+    assert here.studio.project.state == before
+    here.post("/run/forget")
+    assert here.studio.project.variants() == []
+
+
 def _use(here, people: Path) -> None:
     """Answers stand beside the truth, and pinned questions stay in the project."""
     assert "data-now" in here.page("use")
@@ -107,6 +145,11 @@ def _use(here, people: Path) -> None:
     assert page.count('class="card"') == 3
     assert here.studio.project.state.wishes.questions == (sql,)
     assert "(current)" in page
+    here.post("/use/compare")
+    page = here.page("use")
+    assert "Who loses most" in page
+    assert "cannot be measured" not in page
+    assert "in the original 0." in page
     here.post("/use/unpin", sql=sql)
     assert here.studio.project.state.wishes.questions == ()
 
@@ -139,6 +182,28 @@ def _attack(here) -> None:
     here.wait_for("audit")
     assert "no adversary got beyond what is promised" in here.page("attack")
     assert "linkage" in here.page("attack")
+
+
+def _two_releases(here, people: Path) -> None:
+    """What a second release of the same table leaves possible about a person."""
+    assert "Two releases" not in here.page("attack")
+    words = ["anonymize", "people.csv", "--schema", "mottle.toml", "--k", "3", "-o", "earlier"]
+    done = subprocess.run([sys.executable, "-m", "mottle", *words], cwd=people, check=False)
+    assert done.returncode == 0
+    here.post("/attack/second", status=422, release="released")
+    here.post("/attack/second", status=422, release="../project")
+    here.post("/attack/second", release="earlier")
+    name, other = here.studio.second
+    person = here.studio.chosen.person
+    chair = here.studio.chair.ready
+    known = here.studio.chosen.known or chair.columns
+    one, two = (each.possible(person, known) for each in (chair, other))
+    own = here.studio.opened.table.column("diagnosis")[person].as_py()
+    assert own in one[1]["diagnosis"]
+    assert own in two[1]["diagnosis"]
+    page = here.page("attack")
+    assert name == "earlier"
+    assert f'<b class="figure">{two[0]}</b> of earlier contain what is known' in page
 
 
 def _beside(here, people: Path) -> None:

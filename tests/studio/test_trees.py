@@ -26,6 +26,17 @@ def test_what_is_grouped_can_be_named_and_split_again() -> None:
     assert two.rows()[2] == ("lemon", "citrus", "both", "*")
 
 
+def test_nodes_are_moved_into_groups_and_empty_groups_go() -> None:
+    sour = trees.grouped(FRUIT, [number(FRUIT, name) for name in ("lemon", "lime")], "sour")
+    pear = trees.moved(sour, [number(sour, "pear")], number(sour, "sour"))
+    assert trees.outline(pear) == "*\n  apple\n  sour\n    lemon\n    lime\n    pear\n"
+    out = trees.moved(sour, [number(sour, name) for name in ("lemon", "lime")], sour.root)
+    assert out.rows() == FRUIT.rows()
+    for chosen, to in (([number(sour, "sour")],) * 2, ([], sour.root), ([0], number(sour, "pear"))):
+        with pytest.raises(MottleError):
+            trees.moved(sour, chosen, to if isinstance(to, int) else to[0])
+
+
 @pytest.mark.parametrize(
     ("chosen", "name"),
     [([0], "x"), ([0, 1, 2, 3], "x"), ([0, 1], ""), ([0, 1], "lime"), ([0, 4], "x"), ([0, 9], "x")],

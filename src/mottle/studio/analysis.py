@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from statistics import median
 
 import pyarrow as pa
@@ -20,8 +21,12 @@ from mottle.queries import Estimate, Queries
 from mottle.queries.sql.answer import query
 from mottle.release.per_person import original_of
 from mottle.report.columns import ColumnReport, describe_columns
+from mottle.report.subgroups import SubgroupLoss
+from mottle.studio.pairs import Pair, pairs_of
+from mottle.studio.who_pays import who_pays
 
 _PARTS = ("", "_low", "_high", "_error", "_reliable")
+_SEED = 1  # of the table that is drawn
 _MOST_ROWS = 200  # of an answer that is shown
 
 
@@ -65,11 +70,22 @@ class Analysis:
 
     release: Release
     original: pa.Table
+    links: Path | None = None  # the owner's
 
     @classmethod
-    def of(cls, release: Release, table: pa.Table) -> Analysis:
+    def of(cls, release: Release, table: pa.Table, links: Path | None = None) -> Analysis:
         """Put a release and the project's table together."""
-        return cls(release, original_of(table, release.certified)[0])
+        return cls(release, original_of(table, release.certified)[0], links)
+
+    @cached_property
+    def payers(self) -> list[SubgroupLoss]:
+        """The subgroups that lose most."""
+        return [] if self.links is None else who_pays(self.release, self.original, self.links)
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """How much of the associations between columns is kept."""
+        return pairs_of(self.original, self.release.sample(1, seed=_SEED)[0])
 
     @cached_property
     def columns(self) -> list[ColumnReport]:

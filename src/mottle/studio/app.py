@@ -18,9 +18,11 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from mottle.errors import MottleError
+from mottle.studio.dropped import TooLargeError
 from mottle.studio.project import RELEASED
 from mottle.studio.screens import SCREENS
 from mottle.studio.screens.base import Screen
+from mottle.studio.screens.open import drop
 from mottle.studio.sentence import sentence
 from mottle.studio.state import Studio
 from mottle.utils.untrusted.text import parse_json, read_text
@@ -35,6 +37,8 @@ _PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+_BEFORE_RUNS = ("columns", "values", "promise")  # screens that are looked at before a run
+_OF_FILES = ("name", "modified")  # headers of a dropped file
 _DEFECT = "The studio has a defect here; nothing was changed or written."
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -58,6 +62,8 @@ def make_app(studio: Studio, seal: str) -> Starlette:
 
     async def page(request: Request) -> Response:
         screen = SCREENS.get(request.path_params.get("screen", "open"))
+        if studio.warms and screen is not None and screen.name in _BEFORE_RUNS:
+            studio.jobs.prepare()
         status, text = await asyncio.to_thread(_rendered, studio, seal, screen)
         return HTMLResponse(text, status)
 
@@ -75,6 +81,17 @@ def make_app(studio: Studio, seal: str) -> Starlette:
             return _refused(error)
         studio.events.tell("changed")
         return JSONResponse(answer)
+
+    async def dropped(request: Request) -> Response:
+        name, modified = (request.headers.get(f"x-mottle-{each}", "") for each in _OF_FILES)
+        try:
+            await drop(studio, name, modified, request.stream())
+        except TooLargeError as error:
+            return _refused(error, 413)
+        except (MottleError, OSError) as error:
+            return _refused(error)
+        studio.events.tell("changed")
+        return JSONResponse({"to": "/"})
 
     async def undo(request: Request) -> Response:
         try:
@@ -103,16 +120,17 @@ def make_app(studio: Studio, seal: str) -> Starlette:
             Route("/quit", leave, methods=["POST"]),
             Route("/undo", _guarded(undo), methods=["POST"]),
             Route("/static/{name}", _static),
+            Route("/open/drop", _guarded(dropped), methods=["POST"]),
             Route("/{screen}", _guarded(page)),
             Route("/{screen}/{action}", _guarded(action), methods=["POST"]),
         ]
     )
 
 
-def _refused(error: MottleError | OSError) -> Response:
+def _refused(error: MottleError | OSError, status: int = 422) -> Response:
     """What stands in the way of an action; the state is the one before it."""
     if isinstance(error, MottleError):
-        return JSONResponse({"problem": error.problem, "remedy": error.remedy}, 422)
+        return JSONResponse({"problem": error.problem, "remedy": error.remedy}, status)
     reason = error.strerror or type(error).__name__
     problem = f"A file of the project could not be written: {reason}. Nothing was changed."
     return JSONResponse({"problem": problem, "remedy": "Make room, or check permissions."}, 507)
@@ -164,7 +182,7 @@ def _rendered(studio: Studio, seal: str, screen: Screen | None) -> tuple[int, st
 
 def _report(studio: Studio) -> Response:
     """The report of the release; of all it holds, its style sheet alone is let in."""
-    path = studio.places.allowed(f"{RELEASED}/report.html")
+    path = studio.places.allowed(studio.project.folder / RELEASED / "report.html")
     if not path.is_file():
         return Response("There is no report.", 404, media_type="text/plain")
     text = read_text(path, 1 << 26)

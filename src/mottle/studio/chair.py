@@ -208,6 +208,42 @@ class Chair:
             ],
         )
 
+    def possible(
+        self, person: int, known: Sequence[str]
+    ) -> tuple[int, dict[str, dict[str, float]]]:
+        """The records that contain what is known, and the shares of sensitive values among them.
+
+        Parameters
+        ----------
+        person : int
+            Her row in the original.
+        known : sequence of str
+            The columns that are known; those that this release does not have are left out.
+
+        Returns
+        -------
+        tuple of int and dict
+            The number of records, and by sensitive column the share of every value that is left.
+        """
+        columns = [
+            coded
+            for name, coded in zip(self.columns, self.view.columns, strict=True)
+            if name in known
+        ]
+        if not columns or not 0 <= person < self.people:
+            raise UsageError("The releases have no known column in common.", "Choose another.")
+        index = build_index(columns, np.array([person]))
+        records = np.flatnonzero(np.isin(index.box_of, index.pairs()[1]))
+        found = {}
+        for attribute in self.view.sensitive:
+            sums: np.ndarray = np.asarray(attribute.mixtures[records].sum(axis=0)).ravel()
+            shares = sums / max(len(records), 1)
+            found[attribute.name] = {
+                self._value(attribute, int(code)): float(shares[code])
+                for code in np.flatnonzero(shares > 0)
+            }
+        return len(records), found
+
     def _known_records(self, candidates: Int64Array, person: int) -> Int64Array:
         """Records that are truly somebody else's, in a fixed random order."""
         if self.edges is None:

@@ -3,6 +3,8 @@
 A run is what the command line would do: a process that executes ``mottle ARGUMENTS``, in a group of
 its own, with a limit on memory. It may crash, be stopped or be cancelled without harm to the
 server, and writes all its files or none. How far it is comes back as lines of JSON through a pipe.
+Through another one it gets its command, and learns that the server has ended; so a process can be
+started before there is a command, and load the kernels while somebody looks at columns.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ _MOST_OUTPUT = 1 << 20  # characters of what a process prints that are kept
 MEMORY = "MOTTLE_STUDIO_MEMORY"  # of the environment: the most bytes of data of a run
 
 
+WARM = "MOTTLE_STUDIO_WARM"  # of the environment: the process loads the kernels while it waits
+
+
 class State(StrEnum):
     """Where a job is."""
 
@@ -49,14 +54,21 @@ class Job:
     arguments: tuple[str, ...]  # the words after "mottle"
     folder: Path | None = None  # in which it runs; None: that of the server
     belongs_to: str = ""  # the state of the project when it was started
+    module: str = "mottle"  # the program
     state: State = State.WAITING
     progress: dict[str, Any] = field(default_factory=dict)  # stage, words, share, loss
     losses: list[tuple[float, float]] = field(default_factory=list)  # (seconds, loss)
     output: str = ""  # what it printed; messages of mottle quote no cell
     exit_code: int | None = None
+    stopped: bool = False  # whether it was asked to stop and keep the best so far
     began: float | None = None
     ended: float | None = None
     process: asyncio.subprocess.Process | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it waits or runs."""
+        return self.state in (State.WAITING, State.RUNNING)
 
     @property
     def seconds(self) -> float:
@@ -78,6 +90,14 @@ class Job:
         }
 
 
+@dataclass(frozen=True)
+class _Worker:
+    """A process that waits for a command."""
+
+    process: asyncio.subprocess.Process
+    reading: int  # where it tells its progress
+
+
 class Jobs:
     """A queue of commands, one running at a time.
 
@@ -89,6 +109,8 @@ class Jobs:
         The most bytes of data of one run.
     ended : callable, optional
         Called with every job that has ended, before pages are told.
+    progressed : callable, optional
+        Called with every job whenever it tells its progress.
     """
 
     def __init__(
@@ -96,11 +118,14 @@ class Jobs:
         events: Events,
         memory: int | None = None,
         ended: Callable[[Job], None] = lambda job: None,
+        progressed: Callable[[Job], None] = lambda job: None,
     ) -> None:
-        self._events, self._memory, self._ended = events, memory, ended
+        self._events, self._memory = events, memory
+        self._ended, self._on_progress = ended, progressed
         self._jobs: dict[int, Job] = {}
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: asyncio.Task[_Worker] | None = None  # a process for the next job
 
     def __iter__(self) -> Iterator[Job]:
         return iter(list(self._jobs.values()))
@@ -115,6 +140,7 @@ class Jobs:
         arguments: Sequence[str],
         folder: Path | None = None,
         state: str = "",
+        module: str = "mottle",
     ) -> Job:
         """Put a command into the queue.
 
@@ -128,13 +154,15 @@ class Jobs:
             The folder in which it runs.
         state : str, optional
             The state of the project that it belongs to.
+        module : str, optional
+            The program; by default the command line's.
 
         Returns
         -------
         Job
             The job, which waits for its turn.
         """
-        job = Job(len(self._jobs) + 1, purpose, tuple(arguments), folder, state)
+        job = Job(len(self._jobs) + 1, purpose, tuple(arguments), folder, state, module)
         self._jobs[job.number] = job
         task = asyncio.get_running_loop().create_task(self._run(job))
         self._tasks.add(task)
@@ -142,9 +170,19 @@ class Jobs:
         self._tell(job)
         return job
 
+    def prepare(self) -> None:
+        """Start a process that loads the kernels and waits for the next job.
+
+        Not while a job has its turn, which needs the processors, or if one waits already.
+        """
+        if self._waiting is None and not any(job.is_active for job in self):
+            self._waiting = asyncio.get_running_loop().create_task(self._worker(warm=True))
+
     def stop(self, job: Job) -> None:
-        """Ask a run to stop and keep the best so far, as Ctrl-C does."""
-        _signal(job, signal.SIGINT)
+        """Ask a run to stop and keep the best so far, as Ctrl-C does; once, as twice ends it."""
+        if not job.stopped:
+            job.stopped = True
+            _signal(job, signal.SIGINT)
 
     async def cancel(self, job: Job) -> None:
         """End a run at once; what it began is removed by the next one or by ``mottle clean``."""
@@ -162,37 +200,72 @@ class Jobs:
         """Cancel everything."""
         for job in list(self._jobs.values()):
             await self.cancel(job)
+        if self._waiting is not None:
+            worker = await self._waiting
+            os.close(worker.reading)
+            with suppress(ProcessLookupError):
+                os.killpg(worker.process.pid, signal.SIGKILL)
+            await worker.process.wait()
+            self._waiting = None
         for task in list(self._tasks):
             task.cancel()
 
     def _tell(self, job: Job) -> None:
         self._events.tell("job", **job.facts)
 
+    async def _worker(self, *, warm: bool) -> _Worker:
+        """Start a process that waits for its command.
+
+        Modules are not looked for in its folder (-P), which may come from somebody else.
+        """
+        reading, writing = os.pipe()
+        environment = os.environ | {PROGRESS_FD: str(writing), "NO_COLOR": "1"}
+        if warm:
+            environment[WARM] = "1"
+        if self._memory is not None:
+            environment[MEMORY] = str(self._memory)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", "-m", "mottle.studio.worker"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                pass_fds=(writing,),
+                start_new_session=True,
+                env=environment,
+            )
+        except BaseException:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        return _Worker(process, reading)
+
+    async def _next_worker(self) -> _Worker:
+        """The process that waits, if it still does, or a new one."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            worker = await waiting
+            if worker.process.returncode is None:
+                return worker
+            os.close(worker.reading)
+        return await self._worker(warm=False)
+
     async def _run(self, job: Job) -> None:
         async with self._turn:
             if job.state is State.CANCELLED:
                 return
-            reading, writing = os.pipe()
-            environment = os.environ | {PROGRESS_FD: str(writing), "NO_COLOR": "1"}
-            if self._memory is not None:
-                environment[MEMORY] = str(self._memory)
             job.state, job.began = State.RUNNING, time.monotonic()
-            try:
-                job.process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", "mottle.studio.worker", *job.arguments),
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=asyncio.subprocess.STDOUT,
-                    pass_fds=(writing,),
-                    start_new_session=True,
-                    env=environment,
-                    cwd=job.folder,
-                )
-            finally:
-                os.close(writing)
+            worker = await self._next_worker()
+            job.process = worker.process
+            if job.state is State.CANCELLED:  # while the process was started
+                _signal(job, signal.SIGKILL)
+            await self._command(job)
             self._tell(job)
-            await asyncio.gather(self._follow(job, reading), self._collect(job))
+            await asyncio.gather(self._follow(job, worker.reading), self._collect(job))
             job.exit_code, job.ended = await job.process.wait(), time.monotonic()
+            if job.process.stdin is not None:
+                job.process.stdin.close()
             if job.state is not State.CANCELLED:
                 job.state = State.DONE if job.exit_code == 0 else State.FAILED
             try:
@@ -201,6 +274,16 @@ class Jobs:
                 job.state = State.FAILED
                 job.output += "\nThe studio could not read what the run has written.\n"
             self._tell(job)
+
+    async def _command(self, job: Job) -> None:
+        """Tell a process what to do; its input stays open for as long as the server lives."""
+        assert job.process is not None
+        assert job.process.stdin is not None
+        folder = None if job.folder is None else str(job.folder)
+        command = {"module": job.module, "arguments": job.arguments, "folder": folder}
+        with suppress(ConnectionError):  # it has ended; its exit code tells
+            job.process.stdin.write(json.dumps(command).encode() + b"\n")
+            await job.process.stdin.drain()
 
     async def _follow(self, job: Job, reading: int) -> None:
         """Read what the process says about its progress."""
@@ -223,6 +306,7 @@ class Jobs:
         job.progress = {key: said.get(key) for key in ("stage", "words", "share", "loss")}
         if isinstance(said.get("loss"), float) and job.began is not None:
             job.losses.append((round(time.monotonic() - job.began, 2), said["loss"]))
+        self._on_progress(job)
         self._tell(job)
 
     async def _collect(self, job: Job) -> None:

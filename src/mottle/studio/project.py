@@ -12,9 +12,11 @@ file                        what it holds
 ``.studio/history/N.json``  earlier states of both, for undo
 ``.studio/runs/N.json``     the figures of finished runs
 ``.studio/verified.json``   the release that was verified last
+``.studio/variants.json``   what variants lose that were tried and not kept
 ``.studio/errors.json``     how far pinned questions were off, by release
 ``.studio/audits.json``     what adversaries achieved
 ``.studio/other.toml``      how another tool's file is read
+``.studio/dropped/``        tables from elsewhere, removed when the studio ends
 ``released/``               the release, which leaves
 ``stays-here/``             the owner's key and links, which do not
 ==========================  ================================================================
@@ -45,11 +47,14 @@ STAYS = "stays-here"  # what the owner keeps: key and links
 KEY, LINKS = f"{STAYS}/owner.key", f"{STAYS}/links.parquet"
 _HIDDEN = ".studio"
 PREVIEW = f"{_HIDDEN}/preview"
+VARIANT = f"{_HIDDEN}/variant"
+DROPPED = f"{_HIDDEN}/dropped"  # tables from elsewhere, removed when the studio ends
 _PLAIN = re.compile(r"\w[\w. -]*")  # file names that need no ./ before them
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MOST_STATES = 1000  # of the history
 # Options that the screens set, and what they write. A folder may come from somebody else: any other
 # option, such as a seed or a key that he knows, would change what the release is worth.
-_OPTIONS = {
+OPTIONS = {
     "k": re.compile(r"[0-9]{1,4300}"),
     "l": re.compile(r"[0-9]{1,4300}"),
     "beta": re.compile(r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?"),
@@ -62,7 +67,9 @@ _OPTIONS = {
 class Wishes:
     """What is asked for beside the schema: options of ``mottle anonymize``, and questions."""
 
-    data: str | None = None  # path or address of the table
+    data: str | None = None  # path of the table
+    address: str | None = None  # of the database that the table was read from
+    table: str | None = None  # its name there
     options: Mapping[str, str | bool] = field(default_factory=dict)  # by name: "k": "10"
     questions: tuple[str, ...] = ()  # SQL that measures every variant
     scenario: str | None = None  # whom the owner is thinking of
@@ -83,8 +90,9 @@ def _is_sound(wishes: Wishes) -> bool:
     if not isinstance(options, dict) or not isinstance(questions, list | tuple):
         return False
     texts = [*questions, *options.values(), wishes.data or "", wishes.scenario or ""]
+    texts += [wishes.address or "", wishes.table or ""]
     return all(isinstance(text, str) for text in texts) and all(
-        name in _OPTIONS and _OPTIONS[name].fullmatch(value) is not None
+        name in OPTIONS and OPTIONS[name].fullmatch(value) is not None
         for name, value in options.items()
     )
 
@@ -111,6 +119,11 @@ class Project:
         self._own = folder / _HIDDEN
 
     # ------------------------------------------------------------------------------------- state
+
+    @property
+    def exists(self) -> bool:
+        """Whether the folder holds a project."""
+        return (self._own / "project.json").is_file() or (self.folder / TOML).is_file()
 
     @property
     def state(self) -> Snapshot:
@@ -229,7 +242,11 @@ class Project:
 
     def shown_command(self, output: str) -> str:
         """The command as it is typed in a terminal, in the project's folder."""
-        return shlex.join(["mottle", *self.command(output, private=LINKS)])
+        words = ["mottle", *self.command(output, private=LINKS)]
+        wishes = self.state.wishes
+        if wishes.address is not None and wishes.table is not None:
+            words[2:3] = [addressed(wishes.address), f"--table={wishes.table}"]
+        return shlex.join(words)
 
     def shown_python(self, output: str) -> str:
         """The same in Python; it runs in the project's folder."""
@@ -245,13 +262,18 @@ class Project:
         if "seconds" in options:
             more += f", effort={options['seconds']}"
         lines = ["import mottle", "", f'schema = mottle.Schema.read("{TOML}")']
-        if not guarantees or self.state.wishes.data is None:
+        wishes, data = self.state.wishes, repr(self.data_word)
+        if not guarantees or wishes.data is None:
             return "\n".join(lines)
+        if wishes.address is not None:
+            source = addressed(wishes.address)
+            lines.append(f"table = mottle.read_database({source!r}, table={wishes.table!r})")
+            data = "table"
         return "\n".join(
             [
                 *lines,
                 f"guarantee = {' & '.join(guarantees)}",
-                f"release = mottle.anonymize({self.data_word!r}, schema, guarantee{more})",
+                f"release = mottle.anonymize({data}, schema, guarantee{more})",
                 f"release.save({output!r}, private={LINKS!r})",
             ]
         )
@@ -303,11 +325,18 @@ class Project:
     @property
     def fingerprint(self) -> str:
         """By which a state is recognized: the data, the schema and the options of the command."""
+        return self._print(sorted(self.state.wishes.options.items()))
+
+    @property
+    def fingerprint_of_data(self) -> str:
+        """By which data, schema and pinned questions are recognized, whatever is promised."""
+        return self._print(list(self.state.wishes.questions))
+
+    def _print(self, more: list[Any]) -> str:
         state = self.state
         name = state.wishes.data
         data = None if name is None else (name, *self.stamp(self.folder / name)[1:])
-        asked = [state.toml, data, sorted(state.wishes.options.items())]
-        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([state.toml, data, more]).encode()).hexdigest()
 
     # -------------------------------------------------------------------------------------- runs
 
@@ -352,6 +381,17 @@ class Project:
         text = json.dumps({**self.audits(), name: report}, ensure_ascii=False)
         write_atomic(self._private() / "audits.json", text)
 
+    def variants(self) -> list[dict[str, Any]]:
+        """What variants lose that were tried and not kept, the oldest first."""
+        path = self._own / "variants.json"
+        found = _parsed(path) if path.is_file() else []
+        return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+    def set_variants(self, found: Sequence[Mapping[str, Any]]) -> None:
+        """Keep the figures of variants."""
+        text = json.dumps([dict(each) for each in found], ensure_ascii=False)
+        write_atomic(self._private() / "variants.json", text)
+
     def runs(self) -> list[dict[str, Any]]:
         """The figures of finished runs, the oldest first."""
         folder = self._own / "runs"
@@ -371,6 +411,11 @@ class Project:
 def plain(name: str) -> str:
     """A file of the folder as it is named in a command, where a name may look like an option."""
     return name if _PLAIN.fullmatch(name) else f"./{name}"
+
+
+def addressed(address: str) -> str:
+    """The address of a database as it is named in a command."""
+    return address if _URL.match(address) else plain(address)
 
 
 def _parsed(path: Path) -> Any:

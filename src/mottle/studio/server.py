@@ -76,6 +76,7 @@ def serve(
         number = listening.getsockname()[1]
         address = Address(number, known.token)
         studio = Studio.at(place)
+        studio.warms = True
         app = Guard(make_app(studio, known.seal), known, {f"{HOST}:{number}"})
         settings = uvicorn.Config(
             app,

@@ -32,14 +32,16 @@ from mottle.schema.model import Schema
 from mottle.studio.analysis import Analysis
 from mottle.studio.chair import Chair, Chosen
 from mottle.studio.current import OfRelease
+from mottle.studio.dropped import Dropped
 from mottle.studio.events import Events
 from mottle.studio.jobs import Job, Jobs, State
 from mottle.studio.places import Places
-from mottle.studio.project import LINKS, PREVIEW, RELEASED, Project
+from mottle.studio.project import LINKS, PREVIEW, RELEASED, VARIANT, Project
 from mottle.utils.untrusted.text import parse_json, read_text
 
 OTHER = "other"  # in the project's audits: another tool's file
 BROKEN = 6  # exit code of an audit in which an adversary achieved more than is allowed
+_MOST_VARIANTS = 50
 _MOST_KEPT = 4  # results of checks that are kept
 
 
@@ -80,14 +82,20 @@ class Studio:
     jobs: Jobs = field(init=False)
     shown_column: int = 0  # among the quasi-identifiers, on the screen of values
     examples: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by schema, column
+    frontiers: dict[str, dict[str, Any]] = field(default_factory=dict)  # by data and questions
+    enough: float | None = None  # the loss at which a run is stopped and kept
+    warms: bool = False  # whether a process waits for the next run, with its kernels loaded
     chosen: Chosen = field(default_factory=Chosen)  # whom the owner attacks
+    second: tuple[str, Chair] | None = None  # another release of the table, by its folder
     analysis: OfRelease[Analysis] = field(init=False)
     chair: OfRelease[Chair] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.jobs = Jobs(self.events, ended=self._ended)
+        self.jobs = Jobs(self.events, ended=self._ended, progressed=self._progressed)
         self.analysis = OfRelease(self._analysis, self._mark)
         self.chair = OfRelease(self._chair, self._mark)
+        self.dropped = Dropped(self.project.folder)
+        self._used = [self.dropped]
         self._turn = threading.RLock()
         self._opened: tuple[object, Opened] | None = None
         self._checked: dict[str, MottleError | None] = {}
@@ -104,28 +112,54 @@ class Studio:
     @property
     def busy(self) -> bool:
         """Whether a page is open or something runs."""
-        running = any(job.state in (State.WAITING, State.RUNNING) for job in self.jobs)
-        return running or self.events.pages > 0
+        return any(job.is_active for job in self.jobs) or self.events.pages > 0
 
     async def close(self) -> None:
-        """End all runs."""
+        """End all runs and remove what was dropped."""
         await self.jobs.close()
+        for dropped in self._used:
+            dropped.close()
+
+    def check_idle(self) -> None:
+        """Raise an error while something runs."""
+        if any(job.is_active for job in self.jobs):
+            raise UsageError("A run goes on.", "Wait for it, or cancel it.")
+
+    def switch(self, folder: Path) -> None:
+        """Go on with another project below the studio's folders."""
+        self.check_idle()
+        path = self.places.allowed(folder)
+        if path == self.project.folder:
+            return
+        self.project, self.dropped = Project(path), Dropped(path)
+        self._used.append(self.dropped)
+        self.chosen, self.shown_column, self.second = Chosen(), 0, None
 
     # ------------------------------------------------------------------------------------- table
 
-    def open(self, name: str) -> Opened:
-        """Make a file of the folder the project's table, and propose a schema unless one fits."""
-        path = self.places.allowed(name)
-        if not path.is_file() or path.parent != self.project.folder:
+    def open(self, name: str, *, address: str | None = None, table: str | None = None) -> Opened:
+        """Make a file of the folder the project's table, and propose a schema unless one fits.
+
+        ``address`` and ``table`` say which table of a database the file is a copy of.
+        """
+        path, folder = self.file(name), self.project.folder
+        if not path.is_file() or path.parent not in (folder, self.dropped.folder):
             raise UsageError(
                 "This is not a file of the studio's folder.", "Put it there, or choose another."
             )
         opened = self._read(path)
         toml = self.project.state.toml
         self.project.change(
-            data=path.name, toml=toml if self._fits(opened) else opened.found.to_toml()
+            data=str(path.relative_to(folder)),
+            address=address,
+            table=table,
+            toml=toml if self._fits(opened) else opened.found.to_toml(),
         )
         return opened
+
+    def file(self, name: str) -> Path:
+        """A file of the project's folder that may be touched."""
+        return self.places.allowed(self.project.folder / name)
 
     def _fits(self, opened: Opened) -> bool:
         """Whether the schema that is there describes a table."""
@@ -140,7 +174,7 @@ class Studio:
     def opened(self) -> Opened | None:
         """The project's table; None if none is chosen."""
         name = self.project.state.wishes.data
-        return None if name is None else self._read(self.places.allowed(name))
+        return None if name is None else self._read(self.file(name))
 
     def _read(self, path: Path) -> Opened:
         """Read a file, unless it is the one that was read last and has not changed."""
@@ -164,12 +198,20 @@ class Studio:
         return opened.table
 
     def _analysis(self) -> Analysis:
-        return Analysis.of(read_release(self.project.folder / RELEASED), self._table()).prepare()
+        folder = self.project.folder
+        release = read_release(folder / RELEASED)
+        return Analysis.of(release, self._table(), folder / LINKS).prepare()
 
     def _chair(self) -> Chair:
         folder = self.project.folder
         release = read_release(folder / RELEASED)
         return Chair.of(release, self._table(), self.project.schema(), folder / LINKS)
+
+    def read_second(self, name: str) -> None:
+        """Read another release of the table, from a folder in the project's folder."""
+        place = self.file(name)
+        chair = Chair.of(read_release(place), self._table(), self.project.schema(), place / "none")
+        self.second = name, chair
 
     # ----------------------------------------------------------------------------------- promise
 
@@ -215,22 +257,32 @@ class Studio:
 
     # -------------------------------------------------------------------------------------- runs
 
-    def start(self, purpose: str, words: list[str]) -> Job:
+    def start(
+        self, purpose: str, words: list[str], *, state: str | None = None, module: str = "mottle"
+    ) -> Job:
         """Put a command into the queue, with the state of the project that it belongs to."""
+        state = self.project.fingerprint if state is None else state
         return self.jobs.start(
-            purpose, words, folder=self.project.folder, state=self.project.fingerprint
+            purpose, words, folder=self.project.folder, state=state, module=module
         )
 
     def running(self, purpose: str) -> Job | None:
         """The job of a purpose that waits or runs; None if there is none."""
         for job in self.jobs:
-            if job.purpose == purpose and job.state in (State.WAITING, State.RUNNING):
+            if job.purpose == purpose and job.is_active:
                 return job
         return None
 
     def last(self, purpose: str) -> Job | None:
         """The last job of a purpose; None if there was none."""
         return next((job for job in reversed(list(self.jobs)) if job.purpose == purpose), None)
+
+    def _progressed(self, job: Job) -> None:
+        """Stop a run that is good enough and can be kept."""
+        is_kept = job.purpose == "run" and "--seconds" in job.arguments
+        most = self.enough
+        if is_kept and most is not None and job.losses and job.losses[-1][1] <= most:
+            self.jobs.stop(job)
 
     def _ended(self, job: Job) -> None:
         """Keep the figures of a run under the state of the project that it began with."""
@@ -240,6 +292,16 @@ class Studio:
             if job.state is State.DONE:
                 self.previews[job.belongs_to] = float(certificate(place)["gcp"])
             shutil.rmtree(place, ignore_errors=True)
+        if job.purpose == "variant":
+            place = folder / VARIANT
+            if job.state is State.DONE:
+                found = figures(place, job) | {"options": json.loads(job.belongs_to)}
+                self.project.set_variants([*self.project.variants(), found][-_MOST_VARIANTS:])
+            shutil.rmtree(place, ignore_errors=True)
+        if job.purpose == "frontier" and job.state is State.DONE:
+            while len(self.frontiers) >= _MOST_KEPT:
+                self.frontiers.pop(next(iter(self.frontiers)))
+            self.frontiers[job.belongs_to] = parse_json(job.output[job.output.index("{") :])
         if job.purpose == "run" and job.state is State.DONE:
             self.project.add_run(job.arguments, figures(folder / RELEASED, job))
         if job.purpose == "verify" and job.state is State.DONE:

@@ -114,6 +114,44 @@ def renamed(hierarchy: Hierarchy, number: int, name: str) -> Hierarchy:
     return _built(change(nodes_of(hierarchy)))
 
 
+def moved(hierarchy: Hierarchy, chosen: Sequence[int], to: int) -> Hierarchy:
+    """Move nodes into a group; a group that is left empty is taken away."""
+    wanted = _checked(hierarchy, set(chosen))
+    if not wanted:
+        raise UsageError("Nothing is chosen.", "Tick what is to be moved.")
+    if to != hierarchy.root:
+        _checked(hierarchy, {to})
+    if to < len(hierarchy.leaves):
+        raise UsageError("A value has nothing below it.", "Choose a group.")
+    above, place = set(), to
+    while place != hierarchy.root:
+        above.add(place)
+        place = int(hierarchy.parents[place])
+    if above & wanted:
+        raise UsageError("A group cannot be moved into itself.", "Choose another.")
+    taken: list[Node] = []
+
+    def without(node: Node) -> Node | None:
+        children = []
+        for child in node.children:
+            if child.number in wanted:
+                taken.append(child)
+            elif (kept := without(child)) is not None:
+                children.append(kept)
+        if node.children and not children and node.number not in (to, hierarchy.root):
+            return None
+        return Node(node.number, node.label, node.leaves, tuple(children))
+
+    def change(node: Node) -> Node:
+        children = tuple(map(change, node.children))
+        more = tuple(taken) if node.number == to else ()
+        return Node(node.number, node.label, node.leaves, children + more)
+
+    left = without(nodes_of(hierarchy))
+    assert left is not None
+    return _built(change(left))
+
+
 def _checked(hierarchy: Hierarchy, numbers: set[int]) -> set[int]:
     if not all(0 <= number < len(hierarchy.labels) for number in numbers):
         raise UsageError("There is no such node.", "Load the page again.")

@@ -10,11 +10,12 @@ from typing import Any
 from mottle.errors import UsageError
 from mottle.schema.external_release import Tool
 from mottle.studio.chair import Chosen
-from mottle.studio.project import LINKS, RELEASED, TOML, plain
+from mottle.studio.project import LINKS, RELEASED, STAYS, TOML, plain
 from mottle.studio.screens.base import Mark, Screen, number_of, text_of
 from mottle.studio.screens.open import files_of
 from mottle.studio.state import OTHER, Studio, release_mark
 
+_MOST_VALUES = 12  # that are shown
 _TOOLS = {
     Tool.ARX: "ARX",
     Tool.SDCMICRO: "sdcMicro",
@@ -56,6 +57,8 @@ def _content(studio: Studio) -> dict[str, Any]:
         "attack": attack,
         "capped": attack is not None
         and any(each.cap is not None for _, beliefs in attack.beliefs for each in beliefs),
+        "releases": other_releases(studio),
+        "second": None if attack is None else _both(studio),
         "found": [] if chair is None else [(row, chair.label(row)) for row in chosen.found],
     }
 
@@ -112,6 +115,49 @@ async def _pick(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def other_releases(studio: Studio) -> list[str]:
+    """Folders of the project's folder that hold another release."""
+    folder = studio.project.folder
+    return [
+        path.name
+        for path in sorted(folder.iterdir())
+        if path.name not in (RELEASED, STAYS)
+        and not path.name.startswith(".")
+        and not path.is_symlink()
+        and (path / "certificate.json").is_file()
+    ]
+
+
+def _both(studio: Studio) -> dict[str, Any] | None:
+    """What both releases leave possible about the person who is attacked."""
+    chair, second, chosen = studio.chair.ready, studio.second, studio.chosen
+    if chair is None or second is None or chosen.person is None:
+        return None
+    name, other = second
+    known = chosen.known or tuple(chair.columns)
+    ours, theirs = chair.possible(chosen.person, known), other.possible(chosen.person, known)
+    columns = []
+    for column, shares in ours[1].items():
+        others = theirs[1].get(column)
+        if others is None:
+            continue
+        left = sorted(set(shares) & set(others), key=lambda value: -shares[value] * others[value])
+        rows = [(value, shares[value], others[value]) for value in left]
+        columns.append((column, len(shares), len(others), rows[:_MOST_VALUES], len(rows)))
+    return {"name": name, "ours": ours[0], "theirs": theirs[0], "columns": columns}
+
+
+async def _second(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Read another release of the same table."""
+    _check_there(studio)
+    name = text_of(body, "release")
+    if name not in other_releases(studio):
+        raise UsageError("There is no such release in the folder.", "Choose another.")
+    await asyncio.to_thread(studio.chair.prepare)
+    await asyncio.to_thread(studio.read_second, name)
+    return {}
+
+
 async def _search(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     """Find people by a cell of their rows."""
     _check_there(studio)
@@ -155,5 +201,6 @@ ATTACK = Screen(
         "pick": _pick,
         "search": _search,
         "know": _know,
+        "second": _second,
     },
 )

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import re
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow.csv
 
 from mottle.datasets import population
-from mottle.errors import UsageError
+from mottle.errors import MottleError, UsageError
 from mottle.io.atomic_write import staged
+from mottle.io.projects.imported import NOTES
 from mottle.schema.model import Column, Role, Unit
+from mottle.studio.dropped import ARX, TABLES
+from mottle.studio.elsewhere import open_arx, open_database, projects_of
+from mottle.studio.project import DROPPED
 from mottle.studio.screens.base import Mark, Screen, number_of, text_of
 from mottle.studio.state import Opened, Studio, schema_text
+from mottle.utils.untrusted.text import read_text
 
 SHOWN_ROWS = 50
 _LONGEST_CELL = 80  # letters that are shown
 _DEMO, _DEMO_ROWS = "population.csv", 2000
-_TABLES = (
-    *(".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".ipc"),
-    *(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".sav", ".zsav", ".por", ".dta", ".sas7bdat"),
-    *(".xpt", ".gz"),
-)
+_LONGEST_NOTES = 20_000  # letters of what an imported project says that are shown
 _MOST_FILES = 200
 
 
@@ -32,22 +35,39 @@ def _measure(studio: Studio) -> Mark:
 
 
 def _content(studio: Studio) -> dict[str, Any]:
-    opened = studio.opened
+    fault: MottleError | None = None
+    opened: Opened | None = None
+    unit: dict[str, Any] | None = None
+    try:
+        opened = studio.opened
+        unit = None if opened is None else _unit(studio, opened)
+    except MottleError as error:  # another table can be opened here
+        fault = error
+    folder, wishes = studio.project.folder, studio.project.state.wishes
+    notes = folder / NOTES
     return {
+        "fault": fault,
         "files": files_of(studio),
-        "demo": None if (studio.project.folder / _DEMO).exists() else _DEMO,
+        "arx": files_of(studio, (ARX,)),
+        "projects": projects_of(studio),
+        "here": "." if folder == studio.places.folders[0] else folder.name,
+        "dropped": wishes.data is not None and wishes.data.startswith(f"{DROPPED}/"),
+        "address": wishes.address,
+        "database_table": wishes.table,
+        "notes": read_text(notes)[:_LONGEST_NOTES] if notes.is_file() else None,
+        "demo": None if (folder / _DEMO).exists() else _DEMO,
         "opened": opened,
         "rows": [] if opened is None else _rows(opened),
-        "unit": None if opened is None else _unit(studio, opened),
+        "unit": unit,
     }
 
 
-def files_of(studio: Studio) -> list[str]:
-    """Names of the tables in the folder itself."""
+def files_of(studio: Studio, suffixes: tuple[str, ...] = TABLES) -> list[str]:
+    """Names of the tables, or of other files, in the folder itself."""
     folder = studio.project.folder
     found = []
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.suffix.lower() not in _TABLES:
+        if path.name.startswith(".") or path.suffix.lower() not in suffixes:
             continue
         if path.is_file() and path.resolve().parent == folder:
             found.append(path.name)
@@ -84,6 +104,68 @@ async def _open(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     """Open one of the files that the page lists."""
     await asyncio.to_thread(studio.open, text_of(body, "file"))
     return {"to": "/"}
+
+
+async def _import(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a project of one of ARX that the page lists."""
+    name = text_of(body, "file")
+    if name not in files_of(studio, (ARX,)):
+        raise UsageError("This is not a file of the studio's folder.", "Choose another.")
+    await asyncio.to_thread(open_arx, studio, studio.file(name))
+    return {"to": "/"}
+
+
+async def _database(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Read a table of a database."""
+    address, table, password = (text_of(body, name) for name in ("address", "table", "password"))
+    await asyncio.to_thread(open_database, studio, address, table, password)
+    return {"to": "/"}
+
+
+async def _project(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Go on with another project that the page lists."""
+    name = text_of(body, "project")
+    if name not in projects_of(studio):
+        raise UsageError("There is no such project.", "Load the page again.")
+    studio.switch(studio.places.folders[0] / name)
+    return {"to": "/"}
+
+
+async def drop(studio: Studio, name: str, modified: str, parts: AsyncIterator[bytes]) -> None:
+    """Take a file that was dropped on the page, and open it.
+
+    Parameters
+    ----------
+    studio : Studio
+        The state.
+    name : str
+        The file's name, with letters of addresses escaped.
+    modified : str
+        When it was changed, in milliseconds since 1970.
+    parts : async iterator of bytes
+        Its content.
+
+    Raises
+    ------
+    MottleError
+        It is too large, has a name that cannot be used, or cannot be read; then it is not kept.
+    """
+    try:
+        plain_name = unquote(name, errors="strict")
+    except UnicodeDecodeError:
+        raise UsageError("The file has no readable name.", "Give it another name.") from None
+    when = int(modified) / 1000 if re.fullmatch("[0-9]{1,14}", modified) else None
+    path = await studio.dropped.receive(plain_name, parts, when)
+    try:
+        if path.suffix.lower() == ARX:
+            await asyncio.to_thread(open_arx, studio, path)
+            path.unlink()
+        else:
+            name = str(path.relative_to(studio.project.folder))
+            await asyncio.to_thread(studio.open, name)
+    except MottleError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 async def _demo(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,5 +212,12 @@ OPEN = Screen(
     "Open",
     _measure,
     _content,
-    {"open": _open, "demo": _demo, "unit": _say_unit},
+    {
+        "open": _open,
+        "demo": _demo,
+        "unit": _say_unit,
+        "arx": _import,
+        "database": _database,
+        "project": _project,
+    },
 )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
 from mottle.errors import MottleError, UsageError
 from mottle.schema.model import Role
-from mottle.studio.project import PREVIEW
+from mottle.studio.frontier import LADDER, SAMPLE
+from mottle.studio.project import PREVIEW, TOML
 from mottle.studio.screens.base import Mark, Screen, text_of
 from mottle.studio.state import Studio, guarantee_of
 
+PROMISED = ("k", "l", "beta")  # options
 LANDMARKS = {  # as docs/guide.md lists them, with their sources
     3: "many statistical offices publish no cell of fewer than three (Hundepool et al. 2012)",
     5: "the strictest of the counts that sdcMicro prints for a file",
@@ -42,7 +45,12 @@ def _content(studio: Studio) -> dict[str, Any]:
         except MottleError as error:
             fault = error
     job = studio.last("preview")
+    found = studio.frontiers.get(studio.project.fingerprint_of_data)
     return {
+        "frontier": found if found and found["points"] else None,
+        "exploring": studio.running("frontier"),
+        "unexplored": (ran := studio.last("frontier")) is not None and ran.state == "failed",
+        "explored": ran,
         "opened": opened,
         "options": options,
         "landmarks": LANDMARKS,
@@ -60,19 +68,23 @@ async def _choose(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     options: dict[str, str | bool] = {
         name: value
         for name, value in studio.project.state.wishes.options.items()
-        if name not in ("k", "l", "beta")
+        if name not in PROMISED
     }
-    for name in ("k", "l", "beta"):
-        typed = text_of(body, name).strip()
-        if typed:
-            options[name] = _number(name, typed)
-    if guarantee_of(options) is None:
-        raise UsageError("Nothing is promised.", "Choose k, ℓ or β.")
+    options |= numbers_of(body)
     options.setdefault("key", "stays-here/owner.key")
     if "seconds" in options:
         del options["key"]
     studio.project.change(options=options)
     return {}
+
+
+def numbers_of(body: Mapping[str, Any]) -> dict[str, str]:
+    """What a request promises, as options of the command line."""
+    typed = {name: text_of(body, name).strip() for name in PROMISED}
+    options = {name: _number(name, text) for name, text in typed.items() if text}
+    if guarantee_of(options) is None:
+        raise UsageError("Nothing is promised.", "Choose k, ℓ or β.")
+    return options
 
 
 def _number(name: str, typed: str) -> str:
@@ -99,6 +111,22 @@ async def _preview(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
+async def _explore(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Try several k on a sample."""
+    if studio.opened is None:
+        raise UsageError("No table is open.", "Open one.")
+    if studio.running("frontier") is None:
+        wishes = studio.project.state.wishes
+        asked = int(wishes.options.get("k", LADDER[0]))
+        rows = min(studio.opened.table.num_rows, SAMPLE)
+        steps = sorted({k for k in (*LADDER, asked) if 2 <= k <= rows // 2})
+        rest = json.dumps({"steps": steps, "questions": wishes.questions})
+        words = [studio.project.data_word, TOML, rest]
+        key = studio.project.fingerprint_of_data
+        studio.start("frontier", words, state=key, module="mottle.studio.frontier")
+    return {}
+
+
 def preview_words(studio: Studio) -> list[str]:
     """The command of a preview: by method nh, which knows no β; then without improvement."""
     options = studio.project.state.wishes.options
@@ -109,4 +137,10 @@ def preview_words(studio: Studio) -> list[str]:
     return [*words, "--overwrite", "--another-draw"]
 
 
-PROMISE = Screen("promise", "Promise", _measure, _content, {"choose": _choose, "preview": _preview})
+PROMISE = Screen(
+    "promise",
+    "Promise",
+    _measure,
+    _content,
+    {"choose": _choose, "preview": _preview, "explore": _explore},
+)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from mottle.errors import MottleError, UsageError
+from mottle.studio.frontier import OTHERS
 from mottle.studio.jobs import Job, State
-from mottle.studio.project import KEY, LINKS, RELEASED
-from mottle.studio.screens.base import Mark, Screen, text_of
+from mottle.studio.project import KEY, LINKS, RELEASED, VARIANT
+from mottle.studio.screens.base import Mark, Screen, number_of, text_of
+from mottle.studio.screens.promise import PROMISED, numbers_of
 from mottle.studio.state import Studio
 
 _LONGEST = 86_400  # seconds of improvement
@@ -34,9 +37,32 @@ def _content(studio: Studio) -> dict[str, Any]:
         "job": job,
         "active": job is not None and job.state in (State.WAITING, State.RUNNING),
         "keeps": "key" not in options,
+        "lines": _lines(studio),
+        "enough": studio.enough,
+        "variants": studio.project.variants(),
+        "trying": [each for each in studio.jobs if each.purpose == "variant" and each.is_active],
+        "untried": _failed(studio),
         "history": list(reversed(studio.project.runs())),
         "current": studio.project.current_run(),
     }
+
+
+def _lines(studio: Studio) -> list[dict[str, Any]]:
+    """Where other methods end on the sample, for the k that is asked for."""
+    found = studio.frontiers.get(studio.project.fingerprint_of_data)
+    k = studio.project.state.wishes.options.get("k")
+    if found is None or k is None:
+        return []
+    return [
+        {"loss": losses[k], "words": OTHERS[name]}
+        for name, losses in found["others"].items()
+        if name in OTHERS and k in losses
+    ]
+
+
+def _failed(studio: Studio) -> Job | None:
+    job = studio.last("variant")
+    return job if job is not None and job.state is State.FAILED else None
 
 
 def _is_there(studio: Studio) -> bool:
@@ -57,6 +83,56 @@ async def _effort(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     else:
         raise UsageError("The seconds are not a whole number.", "Type one, such as 60.")
     studio.project.change(options=options)
+    return {}
+
+
+async def _good_enough(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Say at which loss a run is stopped and kept."""
+    typed = text_of(body, "percent").strip().removesuffix("%").strip()
+    if not typed:
+        studio.enough = None
+        return {"stay": True}
+    try:
+        share = float(typed) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise UsageError("The loss is not a percentage.", "Type one, such as 5.")
+    studio.enough = share
+    return {"stay": True}
+
+
+async def _try(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Put a variant of the promise into the queue; it is measured and not kept."""
+    options = numbers_of(body)
+    options["seconds"] = str(number_of(body, "seconds"))
+    if int(options["seconds"]) > _LONGEST:
+        raise UsageError("The seconds are too many.", "Type fewer.")
+    left_out: dict[str, str | bool] = {
+        name: False for name in (*PROMISED, "key") if name not in options
+    }
+    words = studio.project.command(VARIANT, no_report=True, **left_out, **options)
+    words += ["--overwrite", "--another-draw"]
+    studio.start("variant", words, state=json.dumps(options))
+    return {}
+
+
+async def _take(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Promise what a variant does."""
+    variants, place = studio.project.variants(), number_of(body, "variant")
+    if place >= len(variants):
+        raise UsageError("There is no such variant.", "Load the page again.")
+    options = numbers_of(dict.fromkeys(PROMISED, "") | variants[place].get("options", {}))
+    studio.project.change(options={**options, "key": KEY})
+    return {}
+
+
+async def _forget(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Take all variants away."""
+    for job in studio.jobs:
+        if job.purpose == "variant" and job.is_active:
+            await studio.jobs.cancel(job)
+    studio.project.set_variants([])
     return {}
 
 
@@ -102,5 +178,14 @@ RUN = Screen(
     "Run",
     _measure,
     _content,
-    {"effort": _effort, "start": _start, "stop": _stop, "cancel": _cancel},
+    {
+        "effort": _effort,
+        "start": _start,
+        "stop": _stop,
+        "cancel": _cancel,
+        "enough": _good_enough,
+        "try": _try,
+        "take": _take,
+        "forget": _forget,
+    },
 )

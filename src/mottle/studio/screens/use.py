@@ -29,6 +29,8 @@ def _content(studio: Studio) -> dict[str, Any]:
     errors = studio.project.errors()
     return content | {
         "columns": ready.columns,
+        "payers": ready.__dict__.get("payers"),  # computed when they are asked for
+        "pairs": ready.__dict__.get("pairs"),
         "names": ready.queries.columns,
         "asked": next(reversed(ready.answers.values()), None),
         "pinned": pinned,
@@ -44,6 +46,19 @@ async def _prepare(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     """Read the release, count its columns and answer pinned questions."""
     _check_there(studio)
     await asyncio.to_thread(_answer_pinned, studio)
+    return {}
+
+
+async def _compare(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Measure who loses most, and how much of associations is kept."""
+    _check_there(studio)
+
+    def measure() -> None:
+        analysis = studio.analysis.prepare()
+        assert analysis.payers is not None
+        assert analysis.pairs is not None
+
+    await asyncio.to_thread(measure)
     return {}
 
 
@@ -106,5 +121,5 @@ USE = Screen(
     "Use",
     _measure,
     _content,
-    {"prepare": _prepare, "ask": _ask, "pin": _pin, "unpin": _unpin},
+    {"prepare": _prepare, "compare": _compare, "ask": _ask, "pin": _pin, "unpin": _unpin},
 )

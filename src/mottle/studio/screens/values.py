@@ -179,6 +179,13 @@ async def _group(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
+async def _move(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the chosen nodes into a group that is there."""
+    chosen, to = _chosen(body), number_of(body, "to")
+    await asyncio.to_thread(_change, studio, lambda _, it: trees.moved(_tree(it), chosen, to))
+    return {}
+
+
 async def _split(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     """Take the chosen groups away; what is below them moves up."""
     chosen = _chosen(body)
@@ -333,6 +340,7 @@ VALUES = Screen(
         "build": _build,
         "group": _group,
         "split": _split,
+        "move": _move,
         "rename": _rename,
         "without": _without,
         "coarsen": _coarsen,

@@ -22,16 +22,16 @@ function complain(text) {
   place.scrollIntoView({ block: "center" });
 }
 
-async function post(address, content = {}) {
+function post(address, content = {}) {
+  return send(address, { "content-type": "application/json" }, JSON.stringify(content));
+}
+
+async function send(address, headers, body) {
   let answer;
   let said = {};
   acting = true;
   try {
-    answer = await fetch(address, {
-      method: "POST",
-      headers: { "content-type": "application/json", "x-mottle-seal": seal },
-      body: JSON.stringify(content),
-    });
+    answer = await fetch(address, { method: "POST", headers: { "x-mottle-seal": seal, ...headers }, body });
     said = await answer.json();
   } catch {
     complain("The studio does not answer. It may have been quit.");
@@ -83,11 +83,45 @@ document.addEventListener("submit", (event) => {
 
 document.addEventListener("input", (event) => {
   typed = true;
-  if (event.target.type === "range") {
+  if (event.target === enough && live) draw(live, losses);
+  if (event.target.type === "range" && event.target.id !== "along") {
     document.querySelector(`output[for="${event.target.id}"]`).value = event.target.value;
   }
   if (event.target.closest("[data-builder]")) compose(event.target.closest("[data-builder]"));
 });
+
+// Trees of values: dropping on a group moves there, dropping on a value groups both under a name.
+const tree = document.querySelector(".tree");
+if (tree) {
+  let held = null;
+  const node = (event) => event.target.closest?.("[data-node]");
+  tree.addEventListener("dragstart", (event) => {
+    held = node(event);
+    event.dataTransfer.effectAllowed = "move";
+    event.dataTransfer.setData("text/plain", "");
+  });
+  tree.addEventListener("dragover", (event) => {
+    const over = node(event);
+    for (const each of tree.querySelectorAll(".over")) each.classList.remove("over");
+    if (!held || !over || over === held) return;
+    event.preventDefault();
+    over.classList.add("over");
+  });
+  tree.addEventListener("dragend", () => { held = null; });
+  tree.addEventListener("drop", (event) => {
+    const over = node(event);
+    if (!held || !over || over === held) return;
+    event.preventDefault();
+    const ticked = [held.dataset.node, over.dataset.node];
+    if ("group" in over.dataset) {
+      post("/values/move", { [`node-${ticked[0]}`]: true, to: Number(ticked[1]) });
+      return;
+    }
+    for (const box of tree.querySelectorAll("input")) box.checked = ticked.some((each) => box.name === `node-${each}`);
+    typed = true;
+    document.getElementById("name").focus();
+  });
+}
 
 // The question box: what was chosen by clicks, as SQL.
 function compose(builder) {
@@ -105,7 +139,34 @@ function compose(builder) {
   document.getElementById("sql").value = `SELECT ${first}${what} FROM release${where}${grouped}`;
 }
 
+// A file that is dropped on the page, or chosen.
+function upload(file) {
+  let name;
+  try {
+    name = encodeURIComponent(file.name);
+  } catch {
+    complain("The file has no readable name. Give it another name.");
+    return;
+  }
+  document.querySelector("[data-drop] output").value = "The file is copied …";
+  send("/open/drop", {
+    "content-type": "application/octet-stream", "x-mottle-name": name, "x-mottle-modified": String(file.lastModified),
+  }, file).finally(() => { document.querySelector("[data-drop] output").value = ""; });
+}
+const zone = document.querySelector("[data-drop]");
+if (zone) {
+  for (const name of ["dragover", "dragleave", "drop"]) {
+    document.addEventListener(name, (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      zone.classList.toggle("over", name === "dragover");
+      if (name === "drop" && event.dataTransfer.files.length > 0) upload(event.dataTransfer.files[0]);
+    });
+  }
+}
+
 document.addEventListener("change", (event) => {
+  if (event.target.closest("[data-drop]") && event.target.files.length > 0) upload(event.target.files[0]);
   const column = event.target.dataset.role;
   if (column !== undefined) post("/columns/role", { column: Number(column), role: event.target.value });
 });
@@ -151,13 +212,24 @@ function draw(chart, losses) {
   if (losses.length === 0) return;
   const from = losses[0][0];
   const span = Math.max(losses.at(-1)[0] - from, 0.1);
-  const values = losses.map((each) => each[1]);
-  const high = Math.max(...values);
-  const low = Math.min(...values);
+  const lines = JSON.parse(chart.dataset.lines ?? "[]");
+  const wished = chart === live && enough && enough.value !== "" ? Number(enough.value) / 100 : null;
+  const values = losses.map((each) => each[1]).concat(lines.map((each) => each.loss));
+  const high = Math.max(...values, wished ?? 0);
+  const low = chart === live && enough ? 0 : Math.min(...values);
+  const height = (loss) => 20 + (150 * (high - loss)) / Math.max(high - low, 1e-9);
+  chart.dataset.high = high;
+  for (const line of lines) {
+    add(chart, "line", { class: "other", x1: 50, y1: height(line.loss), x2: 630, y2: height(line.loss) });
+    add(chart, "text", { x: 60, y: height(line.loss) - 4 }, `${line.words}, on a sample: ${(100 * line.loss).toFixed(1)} %`);
+  }
+  if (wished !== null) {
+    add(chart, "line", { class: "wished", x1: 50, y1: height(wished), x2: 630, y2: height(wished) });
+    add(chart, "text", { x: 520, y: height(wished) - 4 }, "good enough");
+  }
   const place = ([seconds, loss]) => {
     const x = 50 + (580 * (seconds - from)) / span;
-    const y = 20 + (150 * (high - loss)) / Math.max(high - low, 1e-9);
-    return `${x.toFixed(1)} ${y.toFixed(1)}`;
+    return `${x.toFixed(1)} ${height(loss).toFixed(1)}`;
   };
   add(chart, "path", { d: "M" + losses.map(place).join("L") });
   add(chart, "text", { x: 0, y: 24 }, `${(100 * high).toFixed(1)} %`);
@@ -165,14 +237,105 @@ function draw(chart, losses) {
   add(chart, "text", { x: 560, y: 194 }, `${(from + span).toFixed(0)} s`);
 }
 
-for (const chart of document.querySelectorAll("svg.curve")) {
-  draw(chart, JSON.parse(chart.dataset.losses));
+const live = document.querySelector("svg.curve[data-lines]");
+const enough = document.querySelector("[data-enough]");
+const losses = live ? JSON.parse(live.dataset.losses) : [];
+for (const chart of document.querySelectorAll("svg.curve[data-losses]")) {
+  draw(chart, chart === live ? losses : JSON.parse(chart.dataset.losses));
+}
+
+// Follow the pointer over a chart: called with places in its own units, and whether it was let go.
+function dragging(chart, moved) {
+  const place = (event, done) => {
+    const box = chart.getBoundingClientRect();
+    const scale = chart.viewBox.baseVal.width / box.width;
+    moved((event.clientX - box.left) * scale, (event.clientY - box.top) * scale, done);
+  };
+  chart.addEventListener("pointerdown", (event) => {
+    chart.setPointerCapture(event.pointerId);
+    place(event, false);
+  });
+  chart.addEventListener("pointermove", (event) => {
+    if (chart.hasPointerCapture(event.pointerId)) place(event, false);
+  });
+  chart.addEventListener("pointerup", (event) => place(event, true));
+}
+
+// The line at which a run is good enough.
+if (live && enough) {
+  let from = null; // a click alone moves nothing
+  dragging(live, (x, y, done) => {
+    from ??= y;
+    const is_click = Math.abs(y - from) < 4;
+    if (done) from = null;
+    if (is_click) return;
+    const share = Math.min(Math.max((170 - y) / 150, 0), 1) * Number(live.dataset.high ?? 0);
+    enough.value = (100 * share).toFixed(1);
+    draw(live, losses);
+    if (done) post(enough.form.dataset.form, contentOf(enough.form));
+  });
+}
+
+// The frontier: loss, and error of pinned questions, against k; one goes along it by mouse or keys.
+const along = document.getElementById("along");
+if (along) {
+  const chart = document.querySelector("svg.frontier");
+  const found = JSON.parse(chart.dataset.frontier);
+  const points = found.points;
+  const mondrian = points.map((each) => [each.k, found.others.mondrian?.[each.k]])
+    .filter((each) => each[1] !== undefined);
+  const last = Math.log(points.at(-1).k / points[0].k) || 1;
+  const high = Math.max(...points.map((each) => Math.max(each.loss, each.error ?? 0)),
+    ...mondrian.map((each) => each[1]), 1e-9);
+  const at = (k, value) => [60 + (560 * Math.log(k / points[0].k)) / last, 180 - (160 * value) / high];
+  const path = (pairs) => "M" + pairs.map(([k, value]) => at(k, value).map((n) => n.toFixed(1)).join(" ")).join("L");
+  const show = () => {
+    const point = points[Number(along.value)];
+    chart.replaceChildren();
+    add(chart, "line", { x1: 60, y1: 180, x2: 620, y2: 180 });
+    add(chart, "text", { x: 0, y: 24 }, `${(100 * high).toFixed(1)} %`);
+    add(chart, "text", { x: 0, y: 184 }, "0 %");
+    for (const each of points) add(chart, "text", { x: at(each.k, 0)[0] - 6, y: 204 }, String(each.k));
+    if (mondrian.length > 1) {
+      const [x, y] = at(...mondrian.at(-1));
+      add(chart, "path", { class: "other", d: path(mondrian) });
+      add(chart, "text", { x: x - 75, y: Math.max(y, 14) }, "Mondrian");
+    }
+    if (points[0].error !== null) {
+      add(chart, "path", { class: "error", d: path(points.map((each) => [each.k, each.error ?? 0])) });
+    }
+    add(chart, "path", { d: path(points.map((each) => [each.k, each.loss])) });
+    const [x, y] = at(point.k, point.loss);
+    add(chart, "line", { class: "wished", x1: x, y1: 20, x2: x, y2: 180 });
+    add(chart, "circle", { cx: x, cy: y, r: 7 });
+    const error = point.error === null ? "" : `, questions off by ${(100 * point.error).toFixed(1)} %`;
+    const said = `k = ${point.k}: risk at most 1 in ${point.k}, ${(100 * point.loss).toFixed(1)} % lost${error}`;
+    along.setAttribute("aria-valuetext", said);
+    document.querySelector('output[for="along"]').value = said;
+  };
+  const promise = () => {
+    document.getElementById("k").value = points[Number(along.value)].k;
+    const form = document.querySelector("[data-form='/promise/choose']");
+    sessionStorage.setItem("along", "yes");
+    post(form.dataset.form, contentOf(form));
+  };
+  const distances = points.map((each) => Math.abs(Math.log(each.k / (Number(along.dataset.k) || 5))));
+  along.value = distances.indexOf(Math.min(...distances));
+  show();
+  along.addEventListener("input", show);
+  along.addEventListener("change", promise);
+  dragging(chart, (x, y, done) => {
+    const away = points.map((each) => Math.abs(at(each.k, 0)[0] - x));
+    along.value = away.indexOf(Math.min(...away));
+    show();
+    if (done) promise();
+  });
+  if (sessionStorage.getItem("along")) along.focus();
+  sessionStorage.removeItem("along");
 }
 
 // What happens in the server.
 const working = document.querySelector("[data-job]");
-const live = document.querySelector("svg.curve:not(.small)");
-const losses = live ? JSON.parse(live.dataset.losses) : [];
 const events = new EventSource("/events");
 events.addEventListener("job", (event) => {
   const job = JSON.parse(event.data);
