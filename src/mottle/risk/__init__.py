@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mottle.risk.special_uniques import SpecialUniques, special_uniques
 from mottle.utils.lazy import lazy_attributes
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from mottle.risk.measure import measure_risk
     from mottle.risk.population import PopulationUniques, population_uniques
     from mottle.risk.report import RiskFigure, RiskReport, SinglingValue
-    from mottle.risk.special_uniques import SpecialUniques, special_uniques
 else:  # a run states on its certificate what `mottle.risk.certified` measures, and no more
     _PLACES = {
         "Keys": "mottle.risk.keys:Keys",
@@ -24,12 +24,10 @@ else:  # a run states on its certificate what `mottle.risk.certified` measures, 
         "RiskFigure": "mottle.risk.report:RiskFigure",
         "RiskReport": "mottle.risk.report:RiskReport",
         "SinglingValue": "mottle.risk.report:SinglingValue",
-        "SpecialUniques": "mottle.risk.special_uniques:SpecialUniques",
         "household_risk": "mottle.risk.individual:household_risk",
         "individual_risk": "mottle.risk.individual:individual_risk",
         "measure_risk": "mottle.risk.measure:measure_risk",
         "population_uniques": "mottle.risk.population:population_uniques",
-        "special_uniques": "mottle.risk.special_uniques:special_uniques",
     }
     __getattr__, __dir__ = lazy_attributes(__name__, _PLACES)
 
