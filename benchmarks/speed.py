@@ -4,7 +4,8 @@
 
 Without a part all are measured: ``end_to_end`` (the command line beside DuckDB, which reads,
 sorts, shuffles and writes the same rows; sizes up to 295,243 are rows of census_acs, larger ones
-generated people), ``first_run`` (from an empty cache of kernels), ``streaming`` (20 million rows
+generated people), ``first_run`` (from an empty cache of kernels), ``compiling`` (which kernels take
+how long to compile, by level of optimization), ``streaming`` (20 million rows
 beside DuckDB), ``cores`` (one and two threads), ``freeform`` (loss and time on ADULT), ``odd``
 (wide tables, many values, large k), ``tools`` (other tools on the same rows) and ``spark``. Figures
 are kept in ``benchmarks/results/speed.json`` as soon as they are measured: the same command goes on
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -54,6 +56,11 @@ CASES = {
     "freeform": ("--k", "5", "--method", "freeform", "--seconds", "0"),
     "buckets": ("--sensitive", "diagnosis", "--l", "2", "--method", "buckets", "--seconds", "0"),
 }
+
+NAMES = (
+    *("end_to_end", "first_run", "compiling", "cores", "freeform", "odd", "tools"),
+    *("streaming", "spark"),
+)
 
 
 def end_to_end(kept: Kept, sizes: Sequence[int], runs: int) -> None:
@@ -175,6 +182,51 @@ def _first(options: Sequence[str]) -> list[dict[str, float]]:
         command += [*options, "--seed", "1", "--overwrite"]
         kernels = {"NUMBA_CACHE_DIR": str(folder / "kernels")}
         return _dicts([used_by(command, kernels) for _ in range(2)])
+
+
+def compiling(kept: Kept) -> None:
+    """Where the time of compiling goes, and what levels of optimization are worth."""
+    lines, largest = [], []
+    for method in CASES:
+        for level in ("3", "1", "0"):
+            found = kept.measured("compiling", f"{method}, {level}", _compiled, method, level)
+            lines.append(
+                [
+                    *(method, level, str(len(found["kernels"]))),
+                    *(f"{found[part]:.1f}" for part in ("compiling", "work")),
+                ]
+            )
+            if level == "3":
+                largest += [
+                    [method, f"`{kernel}`", f"{seconds:.2f}"]
+                    for kernel, seconds in found["kernels"][:10]
+                ]
+    report(
+        "speed-compiling",
+        "Compiling: processor seconds by level of optimization and by kernel",
+        [
+            "From an empty cache, one thread; the work is that of 20,000 people afterwards, not"
+            " refined. Numba's default is level 3.",
+            markdown_table(
+                ["method", "level", "kernels", "compiling, processor s", "work, processor s"], lines
+            ),
+            "The ten kernels of each method that take longest, without those that they call:",
+            markdown_table(["method", "kernel", "processor s"], largest),
+        ],
+        "speed.py compiling",
+    )
+
+
+def _compiled(method: str, level: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "_speed_compile.py"), method],
+        env=os.environ | {"NUMBA_OPT": level},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def streaming(kept: Kept, rows: int = LARGE) -> None:
@@ -413,8 +465,7 @@ def spark(kept: Kept, rows: int = LARGE) -> None:
 def main() -> None:
     """Measure the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    names = ("end_to_end", "first_run", "cores", "freeform", "odd", "tools", "streaming", "spark")
-    parser.add_argument("parts", nargs="*", choices=[*names, []], metavar="PART")
+    parser.add_argument("parts", nargs="*", choices=[*NAMES, []], metavar="PART")
     parser.add_argument("--rows", default=f"30000,{CENSUS},2000000")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--again", action="store_true", help="measure what is kept once more")
@@ -425,6 +476,7 @@ def main() -> None:
     functions = {
         "end_to_end": lambda: end_to_end(kept, sizes, asked.runs),
         "first_run": lambda: first_run(kept),
+        "compiling": lambda: compiling(kept),
         "cores": lambda: cores(kept, asked.runs),
         "freeform": lambda: freeform(kept),
         "odd": lambda: odd(kept),
@@ -432,7 +484,7 @@ def main() -> None:
         "streaming": lambda: streaming(kept),
         "spark": lambda: spark(kept),
     }
-    for name in asked.parts or names:
+    for name in asked.parts or NAMES:
         functions[name]()
     shutil.rmtree(PLACE / "out", ignore_errors=True)
 

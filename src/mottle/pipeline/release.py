@@ -37,11 +37,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from mottle.pipeline import replay
-    from mottle.queries.sql import answer, plain
+    from mottle.queries.sql import answer
+    from mottle.queries.sql import plain as plain_sql
 else:  # what a release that is written and not asked does without
     replay = lazy_module("mottle.pipeline.replay")
     answer = lazy_module("mottle.queries.sql.answer")
-    plain = lazy_module("mottle.queries.sql.plain")
+    plain_sql = lazy_module("mottle.queries.sql.plain")
 
 _ROWS_SHOWN, _LONGEST = 5, 40  # rows, and characters of a cell, in notebooks
 
@@ -350,7 +351,7 @@ class Release(ItemQuestions, _Saved):
         """
         lists = {name: _as_table(name, table) for name, table in (tables or {}).items()}
         if plain:
-            return plain.query_plain(self.table, self.sensitive, sql, lists)
+            return plain_sql.query_plain(self.table, self.sensitive, sql, lists)
         return answer.query(self.queries(fit), sql, lists)
 
     def sample(self, m: int = 5, *, seed: int | None = None, fit: str = "fitted") -> list[pa.Table]:
