@@ -72,10 +72,11 @@ def used_by(command: Sequence[str], variables: Mapping[str, str] | None = None) 
     watcher = threading.Thread(target=watch)
     watcher.start()
     _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.perf_counter() - began
     done.set()
     watcher.join()
-    if status != 0:
+    if process.returncode:
         sys.exit(f"{' '.join(command)} failed")
     waited_for = usage.ru_utime + usage.ru_stime
     return Used(max(waited_for, sum(seen.values())), wall, usage.ru_maxrss / 1024)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import statistics
 import subprocess
 import sys
@@ -196,6 +197,7 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--only", nargs="+", metavar="NAME")
     asked = parser.parse_args()
+    logging.getLogger("mottle").setLevel(logging.ERROR)  # what tables give away is not asked here
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         benchmarks = Benchmarks(Path(folder))
