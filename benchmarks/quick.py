@@ -133,7 +133,7 @@ class Benchmarks:
             sensitive=[SENSITIVE],
             rest="insensitive",
         )
-        guarantee = mottle.LDiversity(3)
+        guarantee = mottle.LDiversity(2)
         mottle.anonymize(
             self.few, schema=schema, guarantee=guarantee, method="buckets", effort=0, seed=1
         )
@@ -197,6 +197,10 @@ def processor_seconds(function: Callable[[], object]) -> float:
     return used() - before
 
 
+def _kept() -> dict[str, float]:
+    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+
+
 def main() -> None:
     """Measure, print, and keep or compare."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -204,13 +208,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="NAME")
     asked = parser.parse_args()
     logging.getLogger("mottle").setLevel(logging.ERROR)  # what tables give away is not asked here
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         benchmarks = Benchmarks(Path(folder))
         names = asked.only or list(benchmarks.all)
-        found = compared(names, {} if asked.keep else kept, benchmarks.ratio)
+        found = compared(names, {} if asked.keep else _kept(), benchmarks.ratio)
     if asked.keep:
-        ratios = kept | {one.name: round(one.ratio, 4) for one in found}
+        ratios = _kept() | {one.name: round(one.ratio, 4) for one in found}
         KEPT.write_text(json.dumps(ratios, indent=1) + "\n", encoding="utf-8")
         report(
             "quick",
