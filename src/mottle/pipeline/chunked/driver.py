@@ -44,6 +44,7 @@ from mottle.pipeline.rules import check_rules
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.unit import Repeats, check_people, check_repeats, unit_facts
 from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
+from mottle.release.evidence_facts import RiskFigures
 from mottle.release.value_totals import Totals, least_total
 from mottle.schema.model import Schema
 from mottle.typing import Int64Array
@@ -64,6 +65,9 @@ class Engine(Protocol):
 
         Returns the numbers of combinations of sensitive codes, ascending, and their counts.
         """
+
+    def risk(self, codec: RowCodec) -> RiskFigures:
+        """Measure how easily people are found by the keys of the stored rows."""
 
     def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
         """Return how many rows a chunk may have; ``edges``: of the graph, per record."""
@@ -226,6 +230,7 @@ def drive(
             _demand(guarantee, codec, survey.rows, *_single_combinations(codec))
     with clock.stage("sort"):
         combinations, counts = engine.order(codec, secret)
+        risk_before = engine.risk(codec)
     with clock.stage("cut"):
         demand, sensitive = _demand(guarantee, codec, survey.rows, combinations, counts)
         method = _method(settings, guarantee, survey.rows)
@@ -251,7 +256,7 @@ def drive(
     with clock.stage("chunks"):
         parts = engine.publish(plan)
     facts = engine.facts(plan)
-    certificate = _certify(plan, guarantee, sensitive, parts, facts, survey, clock)
+    certificate = _certify(plan, guarantee, sensitive, parts, facts, survey, risk_before, clock)
     if settings.totals:
         with clock.stage("calibrate"):
             drawn = CalibrationSample.joined(
@@ -382,6 +387,7 @@ def _certify(
     parts: Sequence[Measurements],
     engine: EngineFacts,
     survey: DomainSurvey,
+    risk_before: RiskFigures,
     clock: Clock,
 ) -> Certificate:
     """Certify a release whose chunks all passed their checks; raise if chunks are missing."""
@@ -429,5 +435,6 @@ def _certify(
             k=plan.demand.degree,
         ),
         engine=engine,
+        risk_before=risk_before,
         context=codec.schema.context,
     )

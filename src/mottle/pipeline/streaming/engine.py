@@ -46,6 +46,7 @@ from mottle.pipeline.chunked.memory import (
     memory_bytes,
     rows_per_chunk,
 )
+from mottle.pipeline.chunked.risk import figures_found, risk_query
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.chunked.write import write_files
 from mottle.pipeline.destination import Destination
@@ -56,10 +57,11 @@ from mottle.pipeline.release import Release
 from mottle.pipeline.settings import Settings
 from mottle.pipeline.streaming.buckets import ChunkRows, StreamedPartitions
 from mottle.pipeline.streaming.chunk_files import ChunkFiles
-from mottle.pipeline.streaming.external_sort import SortedRows, sort_to_parquet
+from mottle.pipeline.streaming.external_sort import SortedRows, query_row, sort_to_parquet
 from mottle.pipeline.streaming.value_counts import count_values
 from mottle.pipeline.unit import columns_to_count
 from mottle.release.certificate import EngineFacts
+from mottle.release.evidence_facts import RiskFigures
 from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
 from mottle.schema.reading import ReadOptions
@@ -428,6 +430,13 @@ class StreamingEngine:
             done += table.num_rows
             self.clock.report_share("sort", self.source.rows, done)
             yield rows
+
+    def risk(self, codec: RowCodec) -> RiskFigures:
+        """Measure how easily people are found by the keys of the sorted rows."""
+        memory = (self.memory - BASE_BYTES) // 2
+        path = self.stage / "sorted.parquet"
+        row = query_row(risk_query(codec), path, memory=memory, threads=parallel.thread_count())
+        return figures_found(row)
 
     def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
         """Return how many rows fit into memory while a chunk is worked on."""
