@@ -7,7 +7,7 @@ DEVELOP := $(VENV)/.develop
 
 KERNELS := $(VENV)/.kernels
 
-.PHONY: demo test check tools postgresql mariadb format docs dist dist-oldest bench reproduce fuzz clean
+.PHONY: demo test check tools postgresql mariadb format docs dist dist-oldest bench bench-quick reproduce fuzz clean
 
 demo: $(KERNELS)
 	@$(BIN)/mottle demo
@@ -69,6 +69,10 @@ dist:
 # The same with the oldest versions of all dependencies that pyproject.toml allows.
 dist-oldest:
 	$(PYTHON) tools/dist.py --oldest
+
+# Minutes: fails if something takes a quarter more processor time, beside DuckDB, than was kept.
+bench-quick: $(DEVELOP) $(KERNELS)
+	$(BIN)/python benchmarks/quick.py
 
 # Every figure the README and the docs name; writes benchmarks/results/.
 bench: $(DEVELOP) $(KERNELS)

@@ -1,46 +1,44 @@
-"""Speed of the command line beside the limit that DuckDB sets, by processor time.
+"""Speed from the first run to the largest table, by processor time and beside other programs.
 
-    python benchmarks/speed.py [end_to_end] [--rows 30000,295243] [--runs 3]
+    python benchmarks/speed.py [PART …] [--rows 30000,295243,2000000] [--runs 3] [--again]
 
-``end_to_end`` starts the program, anonymizes tables by ``nh`` with k = 10, report included, and
-compares with DuckDB reading, sorting, shuffling and writing the same rows as Parquet and as CSV:
-in turns, so that both meet the same machine. Sizes up to 295,243 are rows of census_acs, larger
-ones generated people.
+Without a part all are measured: ``end_to_end`` (the command line beside DuckDB, which reads,
+sorts, shuffles and writes the same rows; sizes up to 295,243 are rows of census_acs, larger ones
+generated people), ``first_run`` (from an empty cache of kernels), ``compiling`` (which kernels take
+how long to compile, by level of optimization), ``streaming`` (20 million rows
+beside DuckDB), ``cores`` (one and two threads), ``freeform`` (loss and time on ADULT), ``odd``
+(wide tables, many values, large k), ``tools`` (other tools on the same rows) and ``spark``. Figures
+are kept in ``benchmarks/results/speed.json`` as soon as they are measured: the same command goes on
+where it was stopped, unless the sources have changed or ``--again`` is given.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
-import statistics
+import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
+from _rivals import run_rival
 from _shared import ROOT, markdown_table, report, require_data
 from _speed_parts import PARTS, REST
+from _speed_runs import CENSUS, MOTTLE, PLACE, Data, K, Kept, Used, in_turns, odd_tables, used_by
 
 import mottle
+from mottle.encoding.encode import encode
+from mottle.schema.model import Representation
 
-K = 10
-MOTTLE = [sys.executable, "-m", "mottle"]
 PARTS_OF = [sys.executable, str(ROOT / "benchmarks" / "_speed_parts.py")]
-CENSUS = 295_243
-PEOPLE = "age,sex,education,marital_status,origin,workclass,occupation"
-LIMIT = """
-import duckdb, sys
-data, folder, columns = sys.argv[1:]
-duckdb.sql(f"create table rows as select * from read_parquet('{data}') order by {columns}")
-duckdb.sql("create table shuffled as select * from rows order by hash(rowid)")
-duckdb.sql(f"copy shuffled to '{folder}/rows.parquet' (compression zstd)")
-duckdb.sql(f"copy shuffled to '{folder}/rows.csv'")
-"""
+LARGE = 20_000_000
+MEMORY = "2GB"
 STARTS = {
     "`python -c 'import typer, rich'`": [sys.executable, "-c", "import typer, rich"],
     "`mottle --version`": [*MOTTLE, "--version"],
@@ -49,99 +47,41 @@ STARTS = {
         *(sys.executable, "-c", "import mottle; mottle.anonymize")
     ],
 }
+TOOLS = ("anonypy", "anonypyx")
+ADULT_QI = ["age", "sex", "race", "marital-status", "education", "native-country", "workclass"]
+# The GCP that freeform reaches while refining pays, and half of the seconds that it took to.
+FREEFORM = {5: (0.0081, 1.3), 10: (0.0168, 2.15), 20: (0.0309, 4.2), 50: (0.0632, 12.5)}
+CASES = {
+    "nh": ("--k", "5", "--method", "nh"),
+    "freeform": ("--k", "5", "--method", "freeform", "--seconds", "0"),
+    "buckets": ("--sensitive", "diagnosis", "--l", "2", "--method", "buckets", "--seconds", "0"),
+}
+
+NAMES = (
+    *("end_to_end", "first_run", "compiling", "cores", "freeform", "odd", "tools"),
+    *("streaming", "spark"),
+)
 
 
-@dataclass(frozen=True)
-class Used:
-    """What a process and those it started have used."""
-
-    processor: float  # seconds, user and system
-    wall: float  # seconds
-    megabytes: float  # peak of resident memory
-
-
-def used_by(command: Sequence[str]) -> Used:
-    began = time.perf_counter()
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - began
-    if status != 0:
-        sys.exit(f"{' '.join(command)} failed")
-    return Used(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024)
-
-
-def median(runs: Sequence[Used]) -> Used:
-    return Used(
-        statistics.median(run.processor for run in runs),
-        statistics.median(run.wall for run in runs),
-        max(run.megabytes for run in runs),
-    )
-
-
-def in_turns(commands: Sequence[Sequence[str]], runs: int) -> list[Used]:
-    """The medians of several runs of each command, one after the other in every turn."""
-    turns = [[used_by(command) for command in commands] for _ in range(runs)]
-    return [median(of_command) for of_command in zip(*turns, strict=True)]
-
-
-@dataclass(frozen=True)
-class Data:
-    """A table to anonymize."""
-
-    rows: int
-    path: Path
-    columns: str  # its quasi-identifiers
-    options: tuple[str, ...]
-
-    @classmethod
-    def of(cls, rows: int, folder: Path) -> Data:
-        path = folder / f"rows-{rows}.parquet"
-        if rows <= CENSUS:
-            table = pq.read_table(require_data("census_acs.parquet")).slice(0, rows)
-            names = ",".join(table.column_names)
-            pq.write_table(table, path)
-            return cls(rows, path, names, ("--qi", names))
-        with pq.ParquetWriter(path, mottle.datasets.population(1).schema) as writer:
-            for first in range(0, rows, 1_000_000):
-                part = min(rows - first, 1_000_000)
-                writer.write_table(mottle.datasets.population(part, seed=first))
-        others = ("--id", "person_id", "--rest", "insensitive")
-        return cls(rows, path, PEOPLE, ("--qi", PEOPLE, *others))
-
-    def anonymized(self, folder: Path) -> list[str]:
-        method = ["--k", str(K), "--method", "nh", "--overwrite", "--another-draw"]
-        return ["anonymize", str(self.path), *self.options, *method, "-o", str(folder / "out")]
-
-
-def end_to_end(sizes: Sequence[int], runs: int) -> None:
+def end_to_end(kept: Kept, sizes: Sequence[int], runs: int) -> None:
+    """Whole processes beside DuckDB, their parts, and start-up."""
     lines, parts = [], {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        starts = in_turns(list(STARTS.values()), max(runs, 3))
-        for rows in sizes:
-            data = Data.of(rows, folder)
-            ours = data.anonymized(folder)
-            limit = [sys.executable, "-c", LIMIT, str(data.path), name, data.columns]
-            if not lines:
-                used_by([*MOTTLE, *ours])  # compiles what is not yet in the cache
-            parts[rows] = measured_parts(ours)
-            release, rewritten = in_turns([[*MOTTLE, *ours], limit], runs)
-            lines.append(
-                [
-                    f"{rows:,}",
-                    *(f"{used:.2f}" for used in (release.processor, rewritten.processor)),
-                    f"{release.processor / rewritten.processor:.1f}",
-                    *(f"{used:.2f}" for used in (release.wall, rewritten.wall)),
-                    f"{release.wall / rewritten.wall:.1f}",
-                    *(f"{used:,.0f}" for used in (release.megabytes, rewritten.megabytes)),
-                ]
-            )
-            data.path.unlink()
-    first = starts[0].processor
+    starts = kept.measured("starts", runs, _starts, runs)
+    for rows in sizes:
+        found = kept.measured("end_to_end", f"{rows}, {runs} runs", _sized, rows, runs)
+        release, rewritten = (Used(**used) for used in found["used"])
+        parts[rows] = found["parts"]
+        lines.append(
+            [
+                f"{rows:,}",
+                *(f"{used:.2f}" for used in (release.processor, rewritten.processor)),
+                f"{release.processor / rewritten.processor:.1f}",
+                *(f"{used:.2f}" for used in (release.wall, rewritten.wall)),
+                f"{release.wall / rewritten.wall:.1f}",
+                *(f"{used:,.0f}" for used in (release.megabytes, rewritten.megabytes)),
+            ]
+        )
+    first = starts[0]["processor"]
     sized = [f"{rows:,} rows" for rows in sizes]
     report(
         "speed",
@@ -168,11 +108,11 @@ def end_to_end(sizes: Sequence[int], runs: int) -> None:
                     for part in (*PARTS, REST)
                 ],
             ),
-            f"Start-up, medians of {max(runs, 3)} runs:",
+            f"Start-up, medians of {runs} runs:",
             markdown_table(
                 ["command", "processor ms", "times the first"],
                 [
-                    [command, f"{1000 * used.processor:.0f}", f"{used.processor / first:.2f}"]
+                    [command, f"{1000 * used['processor']:.0f}", f"{used['processor'] / first:.2f}"]
                     for command, used in zip(STARTS, starts, strict=True)
                 ],
             ),
@@ -181,26 +121,372 @@ def end_to_end(sizes: Sequence[int], runs: int) -> None:
     )
 
 
-def measured_parts(arguments: Sequence[str]) -> dict[str, float]:
+def _sized(rows: int, runs: int) -> dict[str, Any]:
+    """One size: both programs, and the parts of ours."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        data = Data.of(rows, folder)
+        ours = data.anonymized(folder)
+        used_by([*MOTTLE, *ours])  # compiles what is not yet in the cache
+        done = subprocess.run([*PARTS_OF, *ours], capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"{' '.join(ours)} failed: {done.stderr}")
+        used = in_turns([[*MOTTLE, *ours], data.limit(folder)], runs)
+        return {"used": _dicts(used), "parts": json.loads(done.stdout.splitlines()[-1])}
+
+
+def _starts(runs: int) -> list[dict[str, float]]:
+    return _dicts(in_turns([*STARTS.values()], runs))
+
+
+def _dicts(runs: Sequence[Used]) -> list[dict[str, float]]:
+    return [dataclasses.asdict(used) for used in runs]
+
+
+def first_run(kept: Kept) -> None:
+    """A first run, which compiles, beside a second one."""
+    lines = []
+    for name, options in CASES.items():
+        first, again = (Used(**used) for used in kept.measured("first_run", name, _first, options))
+        lines.append(
+            [
+                name,
+                *(f"{used:.1f}" for used in (first.wall, first.processor)),
+                *(f"{used:.1f}" for used in (again.wall, again.processor)),
+                f"{first.processor - again.processor:.1f}",
+            ]
+        )
+    report(
+        "speed-first-run",
+        "The first run from an empty cache of kernels: 1,000 people, report included",
+        [
+            "Seconds of whole processes.",
+            markdown_table(
+                [
+                    *("method", "first run, wall", "first run, processor"),
+                    *("second run, wall", "second run, processor", "compiling, processor"),
+                ],
+                lines,
+            ),
+        ],
+        "speed.py first_run",
+    )
+
+
+def _first(options: Sequence[str]) -> list[dict[str, float]]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pq.write_table(mottle.datasets.population(1000, seed=1), folder / "people.parquet")
+        command = [*MOTTLE, "anonymize", str(folder / "people.parquet"), "-o", str(folder / "out")]
+        command += ["--qi", "age,sex,education", "--id", "person_id", "--rest", "insensitive"]
+        command += [*options, "--seed", "1", "--overwrite"]
+        kernels = {"NUMBA_CACHE_DIR": str(folder / "kernels")}
+        return _dicts([used_by(command, kernels) for _ in range(2)])
+
+
+def compiling(kept: Kept) -> None:
+    """Where the time of compiling goes, and what levels of optimization are worth."""
+    lines, largest = [], []
+    for method in CASES:
+        for level in ("3", "1", "0"):
+            found = kept.measured("compiling", f"{method}, {level}", _compiled, method, level)
+            lines.append(
+                [
+                    *(method, level, str(len(found["kernels"]))),
+                    *(f"{found[part]:.1f}" for part in ("compiling", "work")),
+                ]
+            )
+            if level == "3":
+                largest += [
+                    [method, f"`{kernel}`", f"{seconds:.2f}"]
+                    for kernel, seconds in found["kernels"][:10]
+                ]
+    report(
+        "speed-compiling",
+        "Compiling: processor seconds by level of optimization and by kernel",
+        [
+            "From an empty cache, one thread; the work is that of 20,000 people afterwards, not"
+            " refined. Numba's default is level 3.",
+            markdown_table(
+                ["method", "level", "kernels", "compiling, processor s", "work, processor s"], lines
+            ),
+            "The ten kernels of each method that take longest, without those that they call:",
+            markdown_table(["method", "kernel", "processor s"], largest),
+        ],
+        "speed.py compiling",
+    )
+
+
+def _compiled(method: str, level: str) -> dict[str, Any]:
     done = subprocess.run(
-        [*PARTS_OF, *arguments],
+        [sys.executable, str(ROOT / "benchmarks" / "_speed_compile.py"), method],
+        env=os.environ | {"NUMBA_OPT": level},
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
     )
-    if done.returncode:
-        sys.exit(f"{' '.join(arguments)} failed: {done.stderr}")
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
+def streaming(kept: Kept, rows: int = LARGE) -> None:
+    """A table that is streamed, beside DuckDB."""
+
+    def measure() -> list[dict[str, float]]:
+        data = Data.of(rows, PLACE)
+        ours = [*MOTTLE, *data.anonymized(PLACE, "--memory", MEMORY)]
+        return _dicts(in_turns([ours, data.limit(PLACE)], 1))
+
+    ours, limit = (Used(**used) for used in kept.measured("streaming", rows, measure))
+    report(
+        "speed-streaming",
+        f"Streaming {rows:,} rows: nh, k = {K}, {MEMORY}, report included, beside DuckDB's limit",
+        [
+            markdown_table(
+                ["program", "processor s", "wall s", "peak MB", "rows / processor s"],
+                [
+                    [
+                        program,
+                        *(f"{figure:,.0f}" for figure in (used.processor, used.wall)),
+                        *(f"{used.megabytes:,.0f}", f"{rows / used.processor:,.0f}"),
+                    ]
+                    for program, used in (("mottle", ours), ("DuckDB", limit))
+                ],
+            ),
+            f"Ratio of processor time {ours.processor / limit.processor:.1f}, of wall-clock time"
+            f" {ours.wall / limit.wall:.1f}.",
+        ],
+        "speed.py streaming",
+    )
+
+
+def cores(kept: Kept, runs: int) -> None:
+    """The same runs with one thread and with two."""
+
+    def measure(options: Sequence[str], rows: int) -> list[dict[str, float]]:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            data = Data.of(rows, folder)
+            command = [*MOTTLE, *data.anonymized(folder, "--no-report", *options)]
+            threads = ({"MOTTLE_THREADS": str(number)} for number in (1, 2))
+            return _dicts([used_by(command, variables) for variables in threads])
+
+    cases: dict[str, tuple[tuple[str, ...], int]] = {
+        "nh, 295,243 rows": ((), CENSUS),
+        "freeform, 30,000 rows, not refined": (("--method", "freeform", "--seconds", "0"), 30_000),
+    }
+    lines = []
+    for name, (options, rows) in cases.items():
+        found = kept.measured("cores", name, measure, options, rows)
+        one, two = (Used(**used) for used in found)
+        lines.append(
+            [
+                name,
+                *(f"{figure:.1f}" for figure in (one.wall, two.wall)),
+                f"{one.wall / two.wall:.2f}",
+                *(f"{figure:.1f}" for figure in (one.processor, two.processor)),
+            ]
+        )
+    report(
+        "speed-cores",
+        f"One thread and two: k = {K}, without report",
+        [
+            markdown_table(
+                [
+                    *("run", "wall, 1 thread", "wall, 2 threads", "times faster"),
+                    *("processor, 1 thread", "processor, 2 threads"),
+                ],
+                lines,
+            )
+        ],
+        f"speed.py cores --runs {runs}",
+    )
+
+
+def freeform(kept: Kept) -> None:
+    """Loss and time of freeform on ADULT, and of 3,000 rows at k = 50 beside hungarian."""
+    table = pq.read_table(require_data("adult_train.parquet")).select(ADULT_QI)
+    lines = []
+    for k, (loss, seconds) in FREEFORM.items():
+        found = kept.measured("freeform", f"k = {k}", _arranged, table, k, "freeform")
+        lines.append(
+            [
+                str(k),
+                *(f"{found['gcp']:.4f}", f"{loss:.4f}"),
+                *(f"{found['seconds']:.1f}", f"{seconds:.1f}"),
+            ]
+        )
+    few = table.slice(0, 3000)
+    small = {
+        method: kept.measured("freeform", f"3,000, {method}", _arranged, few, 50, method)
+        for method in ("freeform", "hungarian")
+    }
+    report(
+        "speed-freeform",
+        "Freeform on ADULT: loss and seconds of arranging, refined while it pays",
+        [
+            markdown_table(["k", "GCP", "GCP, target", "seconds", "seconds, target"], lines),
+            "The first 3,000 rows, k = 50:",
+            markdown_table(
+                ["method", "GCP of 3,000 rows", "seconds"],
+                [
+                    [method, f"{found['gcp']:.4f}", f"{found['seconds']:.1f}"]
+                    for method, found in small.items()
+                ],
+            ),
+        ],
+        "speed.py freeform",
+    )
+
+
+def _arranged(table: Any, k: int, method: str) -> dict[str, float]:
+    schema = mottle.Schema.of(quasi_identifying=table.column_names)
+    objective = "ncp" if mottle.methods.get(method).follows_objective else None
+    for rows in (300, table.num_rows):  # the first run compiles
+        release = mottle.anonymize(
+            table.slice(0, rows),
+            schema,
+            mottle.KAnonymity(k),
+            method=method,
+            objective=objective,
+            seed=1,
+        )
+    found = release.certificate
+    return {"gcp": found.gcp, "seconds": found.seconds["arrange"]}
+
+
+def odd(kept: Kept) -> None:
+    """Wide tables, columns with many values, a large k and many sensitive values."""
+
+    def measure(name: str) -> dict[str, float]:
+        table, options = odd_tables()[name]
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            pq.write_table(table, folder / "data.parquet")
+            command = [*MOTTLE, "anonymize", str(folder / "data.parquet"), *options]
+            used = used_by([*command, "-o", str(folder / "out")])
+            cells = table.num_rows * table.num_columns
+            return dataclasses.asdict(used) | {"rows": table.num_rows, "cells": cells}
+
+    lines = []
+    for name in odd_tables():
+        found = kept.measured("odd", name, measure, name)
+        lines.append(
+            [
+                name,
+                *(f"{found['processor']:.1f}", f"{found['wall']:.1f}"),
+                f"{found['megabytes']:,.0f}",
+                f"{1e6 * found['processor'] / found['cells']:.1f}",
+            ]
+        )
+    report(
+        "speed-odd",
+        "Wide and odd tables, report included",
+        [
+            markdown_table(
+                ["table", "processor s", "wall s", "peak MB", "processor µs per cell"], lines
+            )
+        ],
+        "speed.py odd",
+    )
+
+
+def tools(kept: Kept) -> None:
+    """Other tools on the same rows of the census."""
+    columns = ["age", "gender", "education", "marital_status", "race", "workclass", "country"]
+    census = pq.read_table(require_data("census_acs.parquet")).select(columns)
+    schema = mottle.Schema.of(quasi_identifying=columns)
+
+    def measure(tool: str, rows: int) -> dict[str, float] | None:
+        table = census.slice(0, rows)
+        if tool in ("nh", "freeform", "mondrian"):
+            return _arranged(table, K, tool)
+        try:
+            found = run_rival(tool, table, encode(table, schema, Representation.RANGE), K)
+        except subprocess.CalledProcessError:
+            return None
+        return {"gcp": found.gcp, "seconds": found.seconds}
+
+    lines = []
+    for rows in (30_000, CENSUS):
+        for tool in ("nh", "freeform", "mondrian", *TOOLS):
+            found = kept.measured("tools", f"{tool}, {rows}", measure, tool, rows)
+            told = ("does not run", "") if found is None else _told(found)
+            lines.append([f"{rows:,}", tool, *told])
+    report(
+        "speed-tools",
+        f"Other tools on the same rows: 7 quasi-identifiers of the census, k = {K}",
+        [
+            "Ours: seconds of arranging; others: as they measure themselves, without reading.",
+            markdown_table(["rows", "tool or method", "GCP of the census", "seconds"], lines),
+        ],
+        "speed.py tools",
+    )
+
+
+def _told(found: dict[str, float]) -> tuple[str, str]:
+    return f"{found['gcp']:.4f}", f"{found['seconds']:.1f}"
+
+
+def spark(kept: Kept, rows: int = LARGE) -> None:
+    """Spark beside streaming, with the Java machine and its Python workers."""
+
+    def measure(options: Sequence[str]) -> dict[str, float]:
+        command = Data.of(rows, PLACE).anonymized(PLACE, *options)
+        return dataclasses.asdict(used_by([*MOTTLE, *command]))
+
+    engines = {
+        "streaming": ("--memory", MEMORY),
+        "Spark, local[2]": ("--engine", "spark", "--master", "local[2]"),
+    }
+    lines, first = [], None
+    for engine, options in engines.items():
+        used = Used(**kept.measured("spark", f"{engine}, {rows}", measure, options))
+        first = first or used
+        lines.append(
+            [
+                engine,
+                *(f"{used.processor:,.0f}", f"{used.wall:,.0f}"),
+                f"{used.processor / first.processor:.2f}",
+            ]
+        )
+    report(
+        "speed-spark",
+        f"Spark beside streaming: nh, k = {K}, {rows:,} rows, two cores",
+        [
+            markdown_table(
+                ["engine", "processor s", "wall s", "times the processor time of streaming"], lines
+            )
+        ],
+        "speed.py spark",
+    )
+
+
 def main() -> None:
+    """Measure the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", nargs="?", choices=["end_to_end"], default="end_to_end")
+    parser.add_argument("parts", nargs="*", choices=[*NAMES, []], metavar="PART")
     parser.add_argument("--rows", default=f"30000,{CENSUS},2000000")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--again", action="store_true", help="measure what is kept once more")
     asked = parser.parse_args()
-    end_to_end([int(rows) for rows in asked.rows.split(",")], asked.runs)
+    kept = Kept(again=asked.again)
+    PLACE.mkdir(exist_ok=True)
+    sizes = [int(rows) for rows in asked.rows.split(",")]
+    functions = {
+        "end_to_end": lambda: end_to_end(kept, sizes, asked.runs),
+        "first_run": lambda: first_run(kept),
+        "compiling": lambda: compiling(kept),
+        "cores": lambda: cores(kept, asked.runs),
+        "freeform": lambda: freeform(kept),
+        "odd": lambda: odd(kept),
+        "tools": lambda: tools(kept),
+        "streaming": lambda: streaming(kept),
+        "spark": lambda: spark(kept),
+    }
+    for name in asked.parts or NAMES:
+        functions[name]()
+    shutil.rmtree(PLACE / "out", ignore_errors=True)
 
 
 if __name__ == "__main__":

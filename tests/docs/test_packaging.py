@@ -83,7 +83,7 @@ def test_container_runs_mottle_without_root_and_with_compiled_kernels() -> None:
     assert all(re.fullmatch(r"python:3\.\d+-slim", image) for image in images)
     user = instructions.index("USER")
     assert lines[user][1] not in ("root", "0")
-    assert any(line[0] == "RUN" and "mottle anonymize" in line[1] for line in lines[user:])
+    assert any(line[0] == "RUN" and "mottle warm" in line[1] for line in lines[user:])
     assert lines[-1] == ["ENTRYPOINT", '["mottle"]']
     copied = " ".join(line[1] for line in lines if line[0] == "COPY").split()
     sources = [word for word in copied if not word.startswith(("-", "/", "."))]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mottle.audit.report import Outcome
-from mottle.audit.view import Evidence, View
 from mottle.errors import UsageError
 from mottle.utils.registry import Registry
 
-PlayFunction = Callable[[View, Evidence], Iterator[Outcome]]
+if TYPE_CHECKING:  # the registry alone is read by runs that play nobody
+    from mottle.audit.view import Evidence, View
+
+    PlayFunction = Callable[[View, Evidence], Iterator[Outcome]]
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Methods",
         "List the methods: what each gives, its paper and its cost; with NAME, its options.",
     ),
+    "warm": (
+        "Warm",
+        "Compile what methods need ahead of their first run, for images and fresh machines.",
+    ),
     "hierarchy": (
         "Hierarchy",
         "Build a hierarchy FILE (new), draw it (show), edit it as text, lint it or convert it.",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rich.table import Table
 
-from mottle.audit import AuditReport
+from mottle.audit.report import AuditReport
+from mottle.cli._audit_report import show_report
 from mottle.cli._console import Console, print_json
 from mottle.cli._sources import Target
-from mottle.cli.audit import show_report
 from mottle.cli.options.output import ReportOptions
 from mottle.release.certificate import Certificate, UnitFacts
 from mottle.report.wording import checks

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import typer
 
-from mottle.audit import AuditReport
-from mottle.audit.earlier import described_by
+from mottle.audit.report import AuditReport
+from mottle.cli._audit_report import BROKEN
 from mottle.cli._engine_options import Input, Scale
 from mottle.cli._progress import progress_bar
 from mottle.cli._terminal import announce, show_release
-from mottle.cli.audit import BROKEN
 from mottle.cli.commands import Anonymize
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.k_anonymity import KAnonymity
@@ -24,6 +24,12 @@ from mottle.pipeline.progress import Progress
 from mottle.pipeline.suggest import suggest
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema
+from mottle.utils.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from mottle.audit import earlier
+else:
+    earlier = lazy_module("mottle.audit.earlier")
 
 
 def run(command: Anonymize) -> None:
@@ -115,7 +121,7 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
             another_draw=command.another_draw,
             report=not command.reports.no_report,
             internal=command.reports.internal(
-                described_by(original, release.links), source, command.typed
+                earlier.described_by(original, release.links), source, command.typed
             ),
         )
         return certificate, release.audited

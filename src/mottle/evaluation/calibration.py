@@ -8,7 +8,7 @@ is published tells nothing to anybody who knows the quasi-identifiers (docs/guar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
 
@@ -48,6 +48,7 @@ _WORLDS = 5
 _REGRESSIONS = 12
 _MOST_LEVELS = 6  # values of a category that are told apart in regressions
 _MOST_INPUTS = 30
+_MOST_LOOKED_UP = 600  # conditions that are kept with their records
 _LARGEST_NUMBER = 1e30  # whose squares can be added up
 
 
@@ -238,6 +239,7 @@ class _Questions:
     originals: Originals
     pools: dict[str, list[_Asked]]
     number: int  # questions per number of columns
+    _looked_up: dict[int, tuple[Float64Array, BoolArray]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, release: ReleaseData, originals: Originals, columns: Sequence[str]) -> _Questions:
@@ -342,17 +344,35 @@ class _Questions:
 
     def _likely(self, chosen: Sequence[tuple[str, _Asked]]) -> Float64Array:
         """[records]: how likely each satisfies conditions."""
-        found = np.ones(self.queries.records)
-        for name, asked in chosen:
-            found *= asked.likely.take(self.cell_of[name])
+        if not chosen:
+            return np.ones(self.queries.records)
+        first, *others = (self._by_record(name, asked)[0] for name, asked in chosen)
+        found = first.copy()
+        for other in others:
+            found *= other
         return found
 
     def _fits(self, chosen: Sequence[tuple[str, _Asked]]) -> BoolArray:
         """[originals]: which ones satisfy conditions."""
         found = np.ones(len(self.originals.weights), np.bool_)
         for name, asked in chosen:
-            found &= asked.codes.take(self.code_of[name])
+            found &= self._by_record(name, asked)[1]
         return found
+
+    def _by_record(self, name: str, asked: _Asked) -> tuple[Float64Array, BoolArray]:
+        """[records] how likely each satisfies a condition; [originals] which ones do.
+
+        Conditions are asked again and again, so those of most tables are looked up once.
+        """
+        known = self._looked_up.get(id(asked))
+        if known is None:
+            known = (
+                asked.likely.take(self.cell_of[name]),
+                asked.codes.take(self.code_of[name]),
+            )
+            if len(self._looked_up) < _MOST_LOOKED_UP:
+                self._looked_up[id(asked)] = known
+        return known
 
     @cached_property
     def values(self) -> dict[str, tuple[Float64Array, Float64Array, Float64Array, Float64Array]]:
@@ -459,12 +479,21 @@ def _coefficients(release: ReleaseData, asked: _Questions, scale: float) -> floa
         }
     )
     random = np.random.default_rng(_SEED + 2)
+    levelled: dict[str, Sequence[pa.ChunkedArray]] = {}  # features, in the truth and every world
     ratios: list[float] = []
     for _ in range(_REGRESSIONS):
         places = random.permutation(len(domains))[: 1 + int(random.integers(1, 4))]
         target, *features = (domains[place].name for place in places)
         chosen = texts_of(true.column(target))[int(random.integers(len(true)))]
-        tables = [_few_levels(table, features, true) for table in (true, *worlds)]
+        for name in features:
+            if name not in levelled:
+                levelled[name] = _few_levels([table.column(name) for table in (true, *worlds)])
+        tables = [
+            pa.table(
+                {target: table.column(target)} | {name: levelled[name][place] for name in features}
+            )
+            for place, table in enumerate((true, *worlds))
+        ]
         design = Design(tables, features)
         if not 1 <= len(design.names) <= _MOST_INPUTS:
             continue
@@ -474,13 +503,14 @@ def _coefficients(release: ReleaseData, asked: _Questions, scale: float) -> floa
         ):
             targets = _targets(table.column(target), chosen)
             known = np.isfinite(targets)
-            own = None if weights is None else weights[known]
-            inputs = design.encode(table)[known]
-            if not np.all(np.abs(inputs) < _LARGEST_NUMBER) or not np.all(
-                np.abs(targets[known]) < _LARGEST_NUMBER
-            ):
+            inputs = design.encode(table)
+            if not known.all():
+                inputs, targets = inputs[known], targets[known]
+                weights = None if weights is None else weights[known]
+            largest = [np.abs(part).max(initial=0.0) for part in (inputs, targets)]
+            if not max(largest) < _LARGEST_NUMBER:
                 break
-            found.append(least_squares(inputs, targets[known], own))
+            found.append(least_squares(inputs, targets, weights))
         if len(found) <= _WORLDS:
             continue
         (truth, _), *drawn = found
@@ -505,17 +535,15 @@ def _targets(column: pa.ChunkedArray, chosen: pa.Scalar) -> Float64Array:
     return np.asarray(pc.fill_null(pc.cast(equal, pa.float64()), np.nan).to_numpy(), np.float64)
 
 
-def _few_levels(table: pa.Table, features: Sequence[str], true: pa.Table) -> pa.Table:
-    """The table with rare values of the features as one, so that coefficients can be estimated."""
-    for name in features:
-        column = table.column(name)
-        if is_numeric(column.type) or pa.types.is_date(column.type):
-            continue
-        counted = pc.value_counts(texts_of(true.column(name)).combine_chunks())
-        order = pc.sort_indices(counted.field("counts"), sort_keys=[("", "descending")])
-        kept = counted.field("values").take(order)[:_MOST_LEVELS]
-        texts = texts_of(column)
-        is_kept = pc.is_in(texts, value_set=kept)
-        place = table.column_names.index(name)
-        table = table.set_column(place, name, pc.if_else(is_kept, texts, ""))
-    return table
+def _few_levels(columns: Sequence[pa.ChunkedArray]) -> Sequence[pa.ChunkedArray]:
+    """A feature in several tables with its rare values as one, so that it has few coefficients.
+
+    Values are rare that are rare in the first table.
+    """
+    if is_numeric(columns[0].type) or pa.types.is_date(columns[0].type):
+        return columns
+    texts = [texts_of(column) for column in columns]
+    counted = pc.value_counts(texts[0].combine_chunks())
+    order = pc.sort_indices(counted.field("counts"), sort_keys=[("", "descending")])
+    kept = counted.field("values").take(order)[:_MOST_LEVELS]
+    return [pc.if_else(pc.is_in(column, value_set=kept), column, "") for column in texts]

@@ -60,8 +60,8 @@ class Tally:
             likely = cells.shares((condition,))
             found[place] = (
                 np.maximum(likely, 0.0) @ of_cell,
-                (likely == 1.0) @ of_cell,
-                (likely >= 0.0) @ of_cell,
+                of_cell[likely == 1.0].sum(),
+                of_cell[likely >= 0.0].sum(),
             )
         return found / max(self.records, 1)
 

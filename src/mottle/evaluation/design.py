@@ -44,18 +44,23 @@ class Design:
 
     def encode(self, table: pa.Table) -> Float64Array:
         """Encode the rows of a table; missing numbers become the mean of the worlds."""
-        parts = []
+        encoded = np.empty((len(self.names), table.num_rows))  # inputs are written one by one
+        place = 0
         for name in self.features:
             check_column(name, table.column_names)
             column = table.column(name)
             if name in self.means:
                 numbers = numbers_of(column)
-                parts.append(np.where(np.isfinite(numbers), numbers, self.means[name])[:, None])
+                encoded[place] = np.where(np.isfinite(numbers), numbers, self.means[name])
+                place += 1
             else:
                 levels = self.levels[name]
                 found = pc.fill_null(pc.index_in(texts_of(column), value_set=levels), len(levels))
-                parts.append(np.eye(len(levels) + 1)[found.to_numpy()][:, :-1])
-        return np.concatenate(parts, axis=1)
+                codes = found.to_numpy()
+                for level in range(len(levels)):
+                    np.equal(codes, level, out=encoded[place + level])
+                place += len(levels)
+        return encoded.T
 
 
 def numbers_of(column: pa.ChunkedArray) -> Float64Array:
@@ -77,12 +82,14 @@ def least_squares(
 
     ``weights`` say how many rows each one stands for.
     """
-    with_constant = np.column_stack([np.ones(len(inputs)), inputs])
-    times = np.ones(len(inputs)) if weights is None else weights
-    weighted = with_constant * times[:, None]
-    inverse = np.linalg.pinv(with_constant.T @ weighted, hermitian=True)
-    found = inverse @ (weighted.T @ targets)
-    residuals = targets - with_constant @ found
-    freedom = max(float(times.sum()) - with_constant.shape[1], 1.0)
-    spread = float(residuals @ (times * residuals)) / freedom
+    with_constant = np.empty((inputs.shape[1] + 1, len(inputs)))
+    with_constant[0] = 1.0
+    with_constant[1:] = inputs.T
+    weighted = with_constant if weights is None else with_constant * weights
+    inverse = np.linalg.pinv(weighted @ with_constant.T, hermitian=True)
+    found = inverse @ (weighted @ targets)
+    residuals = targets - found @ with_constant
+    rows = float(len(inputs) if weights is None else weights.sum())
+    squares = np.square(residuals) if weights is None else weights * np.square(residuals)
+    spread = float(squares.sum()) / max(rows - len(with_constant), 1.0)
     return found[1:], np.maximum(spread * np.diag(inverse)[1:], 0.0)  # below 0 only by rounding

@@ -19,8 +19,7 @@ from mottle.schema.model import Role
 
 QUERIES = 100  # random queries for each number of conditions
 CONDITIONS = (1, 2, 3)  # numbers of conditions, on quasi-identifiers
-MOST_ROWS = 100_000  # rows that the values of queries are taken from
-MOST_QUERIED_ROWS = 1 << 18  # rows up to which all are queried; a random sample above
+MOST_QUERIED_ROWS = 1 << 16  # rows up to which all are queried; a random sample above
 SELECTIVITY = 0.1  # share of records that a query selects if values are uniformly distributed
 
 
@@ -103,10 +102,7 @@ def _workload(release: ReleaseData, queries: Queries) -> dict[int, Sequence[Wher
 
 
 def _draw_world(release: ReleaseData, queries: Queries) -> pa.Table:
-    """Draw a possible world of the release, or of the first rows of a large one."""
-    if queries.records > MOST_ROWS:
-        release = release.slice(0, MOST_ROWS)
-        queries = Queries.of(release)
+    """Draw a possible world of the release, from which the values of queries are taken."""
     return sample(queries, release, 1, 0, pairs=False)[0]
 
 

@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.vq import vq
 
 from mottle.orderings.hilbert import BITS, hilbert
 from mottle.typing import Float64Array
 from mottle.utils import parallel
+from mottle.utils.lazy import lazy_module
+
+clustering = lazy_module("scipy.cluster.vq")
 
 CENTRES = 512  # cluster centres (FAST07 §5)
 SAMPLE = 0.1  # share of the points that the centres are computed from
@@ -81,6 +83,8 @@ def _centres(
 
 def _nearest(points: Float64Array, middle: Float64Array) -> tuple[NDArray[np.int64], Float64Array]:
     """The nearest centre of every point and the distance to it."""
-    parts = parallel.over_rows(lambda first, last: vq(points[first:last], middle), len(points))
+    parts = parallel.over_rows(
+        lambda first, last: clustering.vq(points[first:last], middle), len(points)
+    )
     nearest = np.concatenate([part for part, _ in parts]).astype(np.int64)
     return nearest, np.concatenate([part for _, part in parts])

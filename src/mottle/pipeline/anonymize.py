@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from mottle import methods
 from mottle.audit.certificate_audit import public_audit
-from mottle.audit.run import audit_release
 from mottle.encoding.encode import encode
 from mottle.encoding.keyed_columns import (
     check_keyed,
@@ -42,7 +42,6 @@ from mottle.pipeline.over_time import CHANGED, LEAVERS, OverTime, Wishes
 from mottle.pipeline.owner import OwnedTable, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
-from mottle.pipeline.replay import replay_of
 from mottle.pipeline.rules import check_rules, check_rules_hold
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.spine import run
@@ -68,7 +67,15 @@ from mottle.release.value_totals import least_total
 from mottle.risk.certified import risk_of_rows, shares_along_edges
 from mottle.schema.model import Objective, Representation, Role, Schema
 from mottle.utils.csprng import Purpose, Secret
+from mottle.utils.lazy import lazy_module
 from mottle.utils.untrusted.memory import check_work
+
+if TYPE_CHECKING:
+    from mottle.audit import run as audit_run
+    from mottle.pipeline import replay as replaying
+else:  # for full audits alone
+    audit_run = lazy_module("mottle.audit.run")
+    replaying = lazy_module("mottle.pipeline.replay")
 
 __all__ = ["anonymize"]
 
@@ -366,8 +373,10 @@ def anonymize(
     if settings.audit == "full":
         with clock.stage("audit"):
             original = table if demand.dummies else given
-            replay = replay_of(original, release, schema=schema, guarantee=guarantee, secret=secret)
-            audited = audit_release(
+            replay = replaying.replay_of(
+                original, release, schema=schema, guarantee=guarantee, secret=secret
+            )
+            audited = audit_run.audit_release(
                 original, release, schema=schema, guarantee=guarantee, replay=replay
             )
         # without its time, which depends on the true assignment

@@ -19,24 +19,30 @@ from mottle.io.read_table import as_table
 from mottle.io.successor import Successor
 from mottle.io.write_release import save_release
 from mottle.pipeline.item_questions import ItemQuestions
-from mottle.pipeline.replay import audit_and_replay
 from mottle.queries.conditions import Where
 from mottle.queries.engine import FITS, Queries
 from mottle.queries.estimate import Estimate
 from mottle.queries.frames import frame
 from mottle.queries.sampling import sample
-from mottle.queries.sql.answer import query
-from mottle.queries.sql.plain import query_plain
 from mottle.queries.sql.source import TABLE
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
 from mottle.release.set_release import SetReleaseData
 from mottle.report.report import InternalReport, page_of
 from mottle.utils.html import html_table
+from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from mottle.pipeline import replay
+    from mottle.queries.sql import answer
+    from mottle.queries.sql import plain as plain_sql
+else:  # what a release that is written and not asked does without
+    replay = lazy_module("mottle.pipeline.replay")
+    answer = lazy_module("mottle.queries.sql.answer")
+    plain_sql = lazy_module("mottle.queries.sql.plain")
 
 _ROWS_SHOWN, _LONGEST = 5, 40  # rows, and characters of a cell, in notebooks
 
@@ -150,7 +156,7 @@ class _Saved(ReleaseData):
         AuditReport
             What each adversary achieved, compared with what the guarantee allows.
         """
-        return audit_and_replay(original, self, **options)
+        return replay.audit_and_replay(original, self, **options)
 
 
 @dataclass(frozen=True, repr=False)
@@ -345,8 +351,8 @@ class Release(ItemQuestions, _Saved):
         """
         lists = {name: _as_table(name, table) for name, table in (tables or {}).items()}
         if plain:
-            return query_plain(self.table, self.sensitive, sql, lists)
-        return query(self.queries(fit), sql, lists)
+            return plain_sql.query_plain(self.table, self.sensitive, sql, lists)
+        return answer.query(self.queries(fit), sql, lists)
 
     def sample(self, m: int = 5, *, seed: int | None = None, fit: str = "fitted") -> list[pa.Table]:
         """Draw complete ordinary tables that the release allows.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import ndtri, stdtrit
 
 from mottle.errors import UsageError
 from mottle.queries.engine import Queries
@@ -16,6 +15,9 @@ from mottle.queries.two_tables import TwoTables
 from mottle.queries.worlds.draw import JointDraw
 from mottle.queries.worlds.rules import check_column
 from mottle.schema.rules import check_columns
+from mottle.utils.lazy import lazy_module
+
+special = lazy_module("scipy.special")
 
 if TYPE_CHECKING:
     from mottle.release.data import ReleaseData
@@ -163,9 +165,9 @@ class Pooled:
         """
         upper = (1 + confidence) / 2
         if np.isinf(self.degrees_of_freedom):
-            reach = float(ndtri(upper))
+            reach = float(special.ndtri(upper))
         else:
-            reach = float(stdtrit(self.degrees_of_freedom, upper))
+            reach = float(special.stdtrit(self.degrees_of_freedom, upper))
         return self.estimate - reach * self.error, self.estimate + reach * self.error
 
 

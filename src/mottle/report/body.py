@@ -13,7 +13,7 @@ from mottle.itemsets.data import ItemSets
 from mottle.report.columns import ColumnReport
 from mottle.report.identical_rows import IdenticalRows
 from mottle.report.subgroups import SubgroupLoss
-from mottle.risk import RiskReport
+from mottle.risk.report import RiskReport
 
 EXAMPLES = 10  # people whose rows an internal report shows before and after
 

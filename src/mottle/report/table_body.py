@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -20,8 +21,14 @@ from mottle.report.columns import describe_columns
 from mottle.report.identical_rows import identical_rows
 from mottle.report.reproduce import command_of, schema_comments, schema_of
 from mottle.report.subgroups import SubgroupLoss, subgroup_losses
-from mottle.risk import RiskReport, measure_risk
+from mottle.risk.report import RiskReport
 from mottle.schema.model import Schema
+from mottle.utils.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from mottle.risk import measure as risk_measure
+else:  # for internal reports alone
+    risk_measure = lazy_module("mottle.risk.measure")
 
 MOST_RISK_ROWS = 300_000  # rows up to which an internal report measures risks
 
@@ -65,7 +72,7 @@ def _risk(original: Original, release: ReleaseData) -> RiskReport | None:
     if not isinstance(table, pa.Table) or table.num_rows > MOST_RISK_ROWS:
         return None
     try:
-        return measure_risk(table, release=release)
+        return risk_measure.measure_risk(table, release=release)
     except MottleError:  # a figure that cannot be measured must not cost the release
         return None
 

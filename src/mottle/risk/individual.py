@@ -9,9 +9,11 @@ f rows; the individual risk is the expected 1/F. It is what μ-ARGUS and sdcMicr
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import hyp2f1
 
 from mottle.typing import Float64Array, Int64Array
+from mottle.utils.lazy import lazy_module
+
+special = lazy_module("scipy.special")
 
 
 def individual_risk(frequencies: Int64Array, estimated: Float64Array) -> Float64Array:
@@ -39,7 +41,7 @@ def individual_risk(frequencies: Int64Array, estimated: Float64Array) -> Float64
     [1.0, 0.0465, 0.25]
     """
     chance = frequencies / np.maximum(estimated, frequencies)
-    risk = chance / frequencies * hyp2f1(1.0, 1.0, frequencies + 1.0, 1.0 - chance)
+    risk = chance / frequencies * special.hyp2f1(1.0, 1.0, frequencies + 1.0, 1.0 - chance)
     return np.asarray(np.clip(risk, 0.0, 1.0 / frequencies), np.float64)
 
 

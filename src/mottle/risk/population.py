@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import gammaln
 
 from mottle.risk.keys import Keys
 from mottle.typing import Float64Array, Int64Array
+from mottle.utils.lazy import lazy_module
+
+optimize = lazy_module("scipy.optimize")
+special = lazy_module("scipy.special")
 
 
 @dataclass(frozen=True)
@@ -134,10 +136,10 @@ def pitman(sizes: Int64Array, population: float) -> float:
         return float(rows)  # nothing says that any combination ever repeats
     alpha, theta = fit_pitman(sizes)
     logs = (
-        gammaln(theta + 1)
-        - gammaln(theta + alpha)
-        + gammaln(theta + alpha + population - 1)
-        - gammaln(theta + population)
+        special.gammaln(theta + 1)
+        - special.gammaln(theta + alpha)
+        + special.gammaln(theta + alpha + population - 1)
+        - special.gammaln(theta + population)
     )
     return float(min(rows * np.exp(logs), np.count_nonzero(sizes == 1)))
 
@@ -153,17 +155,17 @@ def fit_pitman(sizes: Int64Array) -> tuple[float, float]:
         ratio = theta / alpha
         likelihood = (
             (every - 1) * np.log(alpha)
-            + gammaln(ratio + every)
-            - gammaln(ratio + 1)
-            - gammaln(theta + rows)
-            + gammaln(theta + 1)
-            + (classes * (gammaln(size - alpha) - gammaln(1 - alpha))).sum()
+            + special.gammaln(ratio + every)
+            - special.gammaln(ratio + 1)
+            - special.gammaln(theta + rows)
+            + special.gammaln(theta + 1)
+            + (classes * (special.gammaln(size - alpha) - special.gammaln(1 - alpha))).sum()
         )
         return float(-likelihood)
 
     starts = [(np.log(share / (1 - share)), np.log(max(every, 1.0))) for share in (0.1, 0.5, 0.9)]
     found = min(
-        (minimize(surprise, start, method="Nelder-Mead") for start in starts),
+        (optimize.minimize(surprise, start, method="Nelder-Mead") for start in starts),
         key=lambda each: each.fun,
     )
     return float(1 / (1 + np.exp(-found.x[0]))), float(np.exp(found.x[1]))

@@ -30,5 +30,6 @@ from mottle.cli.commands.preparing import Inspect as Inspect
 from mottle.cli.commands.preparing import LintHierarchy as LintHierarchy
 from mottle.cli.commands.preparing import Methods as Methods
 from mottle.cli.commands.preparing import Studio as Studio
+from mottle.cli.commands.preparing import Warm as Warm
 from mottle.cli.commands.signing import Sign as Sign
 from mottle.cli.commands.signing import Verify as Verify

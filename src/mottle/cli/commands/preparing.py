@@ -90,6 +90,9 @@ class Import(Command):
             raise UsageError("--no-hierarchies is for projects of ARX.", "Leave it out.")
 
 
+WARMED = ("nh", "freeform", "buckets", "sets")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Methods(Command):
     """The command ``mottle methods``."""
@@ -110,6 +113,28 @@ class Methods(Command):
         super().check()
         if self.name is not None:
             check_method(self.name, sets=self.sets)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warm(Command):
+    """The command ``mottle warm``."""
+
+    module: ClassVar[str] = "mottle.cli.warm"
+
+    methods: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help=f"What to compile for: {', '.join(WARMED)}. Everything by default.",
+            show_default=False,
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Raise `UsageError` if there is nothing of such a name to compile."""
+        super().check()
+        for name in self.methods or []:
+            if name not in WARMED:
+                raise UsageError(f"'{name}' cannot be compiled.", did_you_mean(name, WARMED))
 
 
 HIERARCHY_ACTIONS = ("new", "show", "edit", "lint", "convert")

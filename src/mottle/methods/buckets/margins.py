@@ -15,9 +15,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from mottle.typing import Float64Array, Int64Array
+from mottle.utils.lazy import lazy_module
+
+special = lazy_module("scipy.special")
 
 _SPREADS = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.28, 0.4, 0.6, 0.9, 1.4])
 _USUAL_SPREAD = 0.08
@@ -131,7 +133,7 @@ def chance_of_excess(
         expected = counts * share + noise * np.clip(variance * local.residual, -2.0, 2.0)
         deviation = np.sqrt(np.maximum(noise, 1e-9) + noise**2 * (variance + doubt))
         for limit, mean in ((most_left, expected), (most_right, counts - expected)):
-            beyond = ndtr((mean - limit - 0.5) / deviation)
+            beyond = special.ndtr((mean - limit - 0.5) / deviation)
             total += np.where(counts > limit, weight * beyond, 0.0).sum(axis=1)
     return total
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from mottle.methods.buckets.partitioned.shares import RegionRows, RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.measurements import Measurements
 from mottle.typing import Int64Array
+from mottle.utils.compile_once import one_at_first
 from mottle.utils.csprng import Secret
 
 if TYPE_CHECKING:
@@ -136,10 +138,15 @@ def assign_slots(
 
 
 def grouped(work: Callable[..., pa.Table], *fixed: Any) -> Callable[..., pa.Table]:
-    """Make a function of a chunk's number and rows, which is the signature that Spark expects."""
+    """Make a function of a chunk's number and rows, which is the signature that Spark expects.
+
+    One worker of every machine is the first to run it, so that kernels are compiled there once.
+    """
+    token = uuid.uuid4().hex
 
     def run(key, rows):  # type: ignore[no-untyped-def]
-        return work(*fixed, key, rows)
+        with one_at_first(work.__name__, token):
+            return work(*fixed, key, rows)
 
     return run
 

@@ -23,6 +23,7 @@ from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 _WHOLE = 2.0**53  # above this all floats are whole, whatever the column holds
 _WIDEST = 2**62  # largest position on a grid
+_MOST_CODES = 2**62  # of sets
 
 
 def cells_of(values: pa.ChunkedArray, column: PublishedColumn) -> CellDistribution:
@@ -94,7 +95,9 @@ def _of_sets(cells: pa.ListArray, column: PublishedColumn) -> CellDistribution:
     missing = sizes == 0
     missing[row_of[members < 0]] = True
     members, row_of = members[members >= 0], row_of[members >= 0]
-    members = members[np.lexsort((members, row_of))]
+    keys = row_of * np.int64(len(atoms.values) + 1) + members
+    if (np.diff(keys) < 0).any():  # a release lists members in their order
+        members = members[np.argsort(keys, kind="stable")]
     of_row, slots, offsets, missing = _distinct_sets(
         members, np.bincount(row_of, minlength=len(sizes)), missing
     )
@@ -123,9 +126,13 @@ def _distinct_sets(
     for size in np.unique(sizes):
         rows = np.flatnonzero(sizes == size)
         listed = members[offsets[rows][:, None] + np.arange(size)].astype(np.int64)
-        code = missing[rows].astype(np.int64)
-        for member in listed.T:  # number the sets by their members so far
-            _, code = np.unique(code * (members.max() + 1) + member, return_inverse=True)
+        code, codes = missing[rows].astype(np.int64), 2
+        values = int(members.max(initial=-1)) + 1
+        for member in listed.T:
+            if codes > _MOST_CODES // values:  # number the sets by their members so far
+                _, code = np.unique(code, return_inverse=True)
+                codes = len(code)
+            code, codes = code * values + member, codes * values
         _, places, inverse = np.unique(code, return_index=True, return_inverse=True)
         of_row[rows] = inverse.ravel() + sum(len(flag) for flag in flags)
         slots.append(listed[places].ravel())

@@ -24,7 +24,6 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.special import bdtr, bdtrik
 
 from mottle.encoding.set_columns import LISTS
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
@@ -35,6 +34,9 @@ from mottle.queries.cells.items.shares import CellShares, ShareBounds, all_of, o
 from mottle.queries.conditions import Condition, Conditions
 from mottle.release.item_totals import ItemTotals
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
+from mottle.utils.lazy import lazy_module
+
+special = lazy_module("scipy.special")
 
 EVEN = 0.5  # the probability of a flip for which all possible sets are equally likely
 _MIN_FLIP = 1e-6  # lowest probability of a flip
@@ -179,7 +181,7 @@ class ItemCells(CellDistribution):
         row_of, items = _spread(self._doubtful_lists, rows)
         place = np.arange(len(items)) - np.repeat(np.cumsum(uncertain) - uncertain, uncertain)
         if self.item_chances is None:
-            at_most = bdtr(distance, np.maximum(uncertain, distance), self.flip)
+            at_most = special.bdtr(distance, np.maximum(uncertain, distance), self.flip)
             drawn = _binomial_quantile(
                 random.random(len(rows)) * at_most, np.maximum(uncertain, 1), self.flip
             )
@@ -378,7 +380,7 @@ def _at_most(successes: Int64Array, trials: Int64Array, chance: float) -> Float6
     """P(at most ``successes`` of ``trials``); 1 if there are no more trials than that."""
     inside = np.clip(successes, 0, np.maximum(trials, 0))
     likely: Float64Array = np.where(
-        successes >= trials, 1.0, bdtr(inside, np.maximum(trials, 1), chance)
+        successes >= trials, 1.0, special.bdtr(inside, np.maximum(trials, 1), chance)
     )
     return likely
 
@@ -410,7 +412,7 @@ def _binomial_quantile(share: Float64Array, count: Int64Array, chance: float) ->
     >>> _binomial_quantile(np.array([0.2, 0.5, 0.9]), np.array([2, 2, 2]), 0.5).tolist()
     [0.0, 1.0, 2.0]
     """
-    above = np.clip(np.ceil(np.nan_to_num(bdtrik(share, count, chance))), 0, count)
+    above = np.clip(np.ceil(np.nan_to_num(special.bdtrik(share, count, chance))), 0, count)
     below = np.maximum(above - 1, 0)
-    found: Float64Array = np.where(bdtr(below, count, chance) >= share, below, above)
+    found: Float64Array = np.where(special.bdtr(below, count, chance) >= share, below, above)
     return found
