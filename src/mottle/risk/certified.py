@@ -69,6 +69,22 @@ def risk_of_sets(data: ItemSets) -> RiskFigures:
     return _of_groups(groups, None)
 
 
+def risk_of_set_counts(counts: Int64Array) -> RiskFigures:
+    """Measure the same as `risk_of_sets`, given how many people have each different set.
+
+    Parameters
+    ----------
+    counts : Int64Array
+        The number of people by set.
+
+    Returns
+    -------
+    RiskFigures
+        The figures, rounded.
+    """
+    return _of_groups(np.repeat(np.arange(len(counts)), counts), None)
+
+
 def _of_groups(groups: Int64Array, people: Int32Array | None) -> RiskFigures:
     """The figures of rows that are alike in groups."""
     sizes = np.bincount(groups)
