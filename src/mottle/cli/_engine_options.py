@@ -123,7 +123,8 @@ class Scale:
         for option, value in refused.items():
             if value:
                 raise UsageError(
-                    f"{option} needs all records in memory; the engine '{chosen}' works in chunks.",
+                    f"{option} needs the whole table in memory; the engine '{chosen}' works in"
+                    " chunks.",
                     _WAYS_OUT.get(
                         option, f"Leave {option} out, or leave out --engine and --memory."
                     ),

@@ -292,16 +292,8 @@ class ChunkedPlan:
         on_progress: Callable[[float], None],
     ) -> _Done:
         codes, demand = self._codes(rows), self._demand(rows)
-        schema = self.codec.schema
-        check_rules_hold(schema, codes)
-        unchanged = self._unchanged(rows)
-        records: Records[Any]
-        if self.kind is ReleaseKind.SETS:
-            records = SetsOfChunk.of(self.method, codes, unchanged, demand)
-        else:
-            method = methods.get(self.method)
-            arranged = codes if method.sets is SetColumns.VOTED else along_orders(codes)
-            records = TableRecords(method, unchanged, schema, codes, arranged, demand)
+        check_rules_hold(self.codec.schema, codes)
+        records = self._records(rows, codes, demand)
         part = run(
             records,
             self.method,
@@ -322,6 +314,15 @@ class ChunkedPlan:
         if isinstance(records, SetsOfChunk):
             measured = records.measured(measured, part.loss, part.published.table)
         return _Done(table, measured, codes, demand, links.graph, links.truth)
+
+    def _records(self, rows: pa.Table, codes: Codes, demand: Demand) -> Records[Any]:
+        """The records of a chunk as the spine takes them."""
+        unchanged = self._unchanged(rows)
+        if self.kind is ReleaseKind.SETS:
+            return SetsOfChunk.of(self.method, codes, unchanged, demand)
+        method = methods.get(self.method)
+        arranged = codes if method.sets is SetColumns.VOTED else along_orders(codes)
+        return TableRecords(method, unchanged, self.codec.schema, codes, arranged, demand)
 
     def _sample(self, number: int, table: pa.Table, links: Links, codes: Codes) -> str:
         """The chunk's share of the records on which the release is calibrated."""
