@@ -137,6 +137,8 @@ def comparable(value: object) -> object:
 def values_of(column: pa.ChunkedArray) -> list[object]:
     """The values of a column in Python; nanoseconds are cut off, which text does not keep."""
     kind = column.type
+    if kind == pa.uuid():
+        return [None if cell is None else str(cell) for cell in column.to_pylist()]
     if isinstance(kind, pa.BaseExtensionType):
         column, kind = column.cast(kind.storage_type), kind.storage_type
     if pa.types.is_dictionary(kind):
@@ -398,6 +400,10 @@ def _coverage(
                 lambda value: frozenset(map(_in_one_notation, _items(_printed(value), separator)))
             )
         return _in_worlds, lambda value: _items(value, separator)
+    if known == "duration":  # published as a number of whole seconds
+        return (_in_range if form == "range" else _in_set), (
+            lambda value: Fraction(value // dt.timedelta(seconds=1))
+        )
     ends = kind.field("lo").type if pa.types.is_struct(kind) else kind
     if form == "range":
         if known == "ordered":

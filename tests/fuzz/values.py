@@ -205,8 +205,8 @@ def unusual_columns(draw: st.DrawFn, rows: int) -> pa.Array:
             kinds = pa.array([0] * rows, pa.int8())
             return pa.UnionArray.from_sparse(kinds, [pa.array(range(rows), pa.int64())])
         case "extension":
-            return pa.ExtensionArray.from_storage(
-                pa.uuid(), pa.array([b"x" * 16] * rows, pa.binary(16))
-            )
+            some = draw(st.lists(st.none() | st.binary(min_size=16, max_size=16), min_size=1))
+            cells = pa.array([some[row % len(some)] for row in range(rows)], pa.binary(16))
+            return pa.ExtensionArray.from_storage(pa.uuid(), cells)
     days_away = draw(st.sampled_from([3_000_000, -800_000, 2**31 - 1, -(2**31)]))
     return pa.array([days_away] * rows, pa.int32()).cast(pa.date32())

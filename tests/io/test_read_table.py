@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import uuid
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -363,3 +364,14 @@ def test_an_archive_with_one_text_file_is_read(tmp_path: Path) -> None:
         archive.writestr("more.csv", "a\n1\n")
     with pytest.raises(DataError, match="holds 2 files"):
         read_table(path)
+
+
+def test_uuids_are_read_as_databases_write_them() -> None:
+    known = [uuid.UUID(int=7), None, uuid.UUID(int=2**128 - 1)]
+    stored = pa.array([cell and cell.bytes for cell in known], pa.binary(16))
+    column = pa.ExtensionArray.from_storage(pa.uuid(), stored)
+    for some in (slice(0, 3), slice(1, 2), slice(1, 3), slice(0, 0)):
+        found = normalize(pa.table({"who": column[some]})).column("who")
+        found.validate(full=True)
+        assert found.type == pa.string()
+        assert found.to_pylist() == [cell and str(cell) for cell in known[some]]

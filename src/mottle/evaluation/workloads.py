@@ -18,6 +18,7 @@ from mottle.queries.conditions import Where, check_column
 from mottle.queries.engine import Queries
 from mottle.queries.group_by.selected_groups import expected_counts
 from mottle.typing import Float64Array
+from mottle.utils.arrow import numbered
 
 if TYPE_CHECKING:
     from mottle.release.data import ReleaseData
@@ -337,8 +338,10 @@ def _cells(original: pa.Table | Queries, names: list[str]) -> tuple[pa.Table, Fl
     if isinstance(original, Queries):
         found = original.group_by(names)
         return found.select(names), found.column("expected").to_numpy()
-    found = original.group_by(names).aggregate([([], "count_all")])
-    return found.select(names), found.column("count_all").to_numpy().astype(np.float64)
+    chosen = numbered(original.select(names))
+    found = chosen.group_by(chosen.column_names).aggregate([([], "count_all")])
+    counts = found.column("count_all").to_numpy().astype(np.float64)
+    return found.select(chosen.column_names).rename_columns(names), counts
 
 
 def as_queries(source: ReleaseData | pa.Table | Queries, fit: str = "fitted") -> Queries:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import binascii
 import re
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,15 +18,16 @@ from mottle.utils.arrow import as_days, dictionary_order, is_plain
 __all__ = ["mask_missing_markers", "normalize", "validate_table"]
 
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+_HYPHENS = (8, 12, 16, 20)  # digits of a UUID before each of its hyphens
 
 
 def normalize(table: pa.Table) -> pa.Table:
     """Give columns uniform types, independent of the tool that wrote them.
 
-    Text becomes ``string``, bytes ``binary``, half floats ``float32``, decimals of up to 38 digits
-    ``decimal128`` without a negative scale, and ``date64`` days; seconds become milliseconds, which
-    Parquet has; dictionaries are decoded unless they are ordered; the unnamed index of pandas and
-    all metadata are dropped.
+    Text and UUIDs become ``string``, bytes ``binary``, half floats ``float32``, decimals of up to
+    38 digits ``decimal128`` without a negative scale, and ``date64`` days; seconds become
+    milliseconds, which Parquet has; dictionaries are decoded unless they are ordered; the unnamed
+    index of pandas and all metadata are dropped.
 
     Parameters
     ----------
@@ -118,6 +121,8 @@ def mask_missing_markers(table: pa.Table, words: Sequence[str]) -> pa.Table:
 
 def _uniform(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if isinstance(column.type, pa.BaseExtensionType):
+        if column.type.extension_name == "arrow.uuid":
+            return pa.chunked_array([_uuid_texts(chunk) for chunk in column.chunks], pa.string())
         storage = [chunk.storage for chunk in column.chunks]
         column = pa.chunked_array(storage, column.type.storage_type)
     if pa.types.is_dictionary(column.type):
@@ -134,6 +139,19 @@ def _uniform(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
             f"Column '{name}' holds {column.type} values that {target} cannot hold.",
             "Replace the extreme values by missing values or by a bound.",
         ) from None
+
+
+def _uuid_texts(chunk: pa.ExtensionArray) -> pa.StringArray:
+    """Write UUIDs as databases do: 32 digits in five groups."""
+    stored = pc.fill_null(chunk.storage, bytes(16))
+    first = 16 * stored.offset
+    octets = memoryview(stored.buffers()[1])[first : first + 16 * len(stored)]
+    digits = np.frombuffer(binascii.hexlify(octets), np.uint8).reshape(-1, 32)
+    letters = np.insert(digits, _HYPHENS, ord("-"), axis=1)
+    texts = pa.Array.from_buffers(
+        pa.binary(36), len(stored), [None, pa.py_buffer(letters.tobytes())]
+    )
+    return pc.if_else(chunk.is_valid(), pc.cast(pc.cast(texts, pa.binary()), pa.string()), None)
 
 
 def _uniform_dictionary(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:

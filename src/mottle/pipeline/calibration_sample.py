@@ -25,6 +25,7 @@ from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.value_totals import Totals
 from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.arrow import numbered
 from mottle.utils.csprng import Purpose, Secret
 
 MOST_RECORDS = 20_000  # of a release on which questions are asked
@@ -68,8 +69,10 @@ class CalibrationSample:
         degrees = graph.degrees[blocks].astype(np.int64)
         originals = graph.members[_preimages(graph, positions, blocks, degrees)]
         shares = np.repeat(1 / degrees, degrees)
-        distinct, place_of = np.unique(codes[originals], axis=0, return_inverse=True)
-        weights = np.bincount(place_of.ravel(), shares, minlength=len(distinct))
+        weight_of = np.bincount(originals, shares, minlength=len(codes))
+        used = np.flatnonzero(weight_of)  # far fewer than edges where records have many preimages
+        distinct, place_of = np.unique(codes[used], axis=0, return_inverse=True)
+        weights = np.bincount(place_of.ravel(), weight_of[used], minlength=len(distinct))
         return cls(
             cells.take(pa.array(chosen)),
             dict(Counter(degrees.tolist())),
@@ -133,7 +136,7 @@ class CalibrationSample:
             ]
         release = self.release(certificate, generalized)
         table = release.table
-        texts = release.to_text()
+        texts = numbered(release.to_text())
         order = pc.sort_indices(
             texts, sort_keys=[(name, "ascending") for name in texts.column_names]
         )

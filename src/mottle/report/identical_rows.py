@@ -11,6 +11,7 @@ from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Role
+from mottle.utils.arrow import numbered
 
 MOST_COUNTED_ROWS = 262_144  # of a part, equal rows cannot be counted
 
@@ -48,8 +49,9 @@ def identical_rows(release: ReleaseData) -> IdenticalRows | None:
     for part in release.tables(1 << 16):
         text = release.text_of(part)
         names = [name for name in text.column_names if name not in unchanged]
-        grouped = text.select(names).group_by(names).aggregate([([], "count_all")])
-        values = [grouped.column(name).to_pylist() for name in names]
+        cells = numbered(text.select(names))
+        grouped = cells.group_by(cells.column_names).aggregate([([], "count_all")])
+        values = [grouped.column(name).to_pylist() for name in cells.column_names]
         for key, times in zip(
             zip(*values, strict=True), grouped.column("count_all").to_pylist(), strict=True
         ):

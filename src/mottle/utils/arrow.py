@@ -20,6 +20,7 @@ __all__ = [
     "dictionary_order",
     "is_plain",
     "merged_order",
+    "numbered",
     "zoned_text",
 ]
 
@@ -158,6 +159,29 @@ def zoned_text(values: pa.Array, text_type: pa.DataType) -> pa.Array:
     offset = pc.subtract(local, universal)
     whole = pc.equal(pc.multiply(pc.divide(offset, minute), minute), offset)
     return pc.if_else(whole, pc.cast(values, text_type), pc.cast(utc, text_type))
+
+
+def numbered(table: pa.Table) -> pa.Table:
+    """Name columns by their place, for functions that read a name such as ``.a`` as a path.
+
+    Arrow's `group_by`, `sort_by` and `sort_indices` do, and `aggregate` adds names of its own.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Any table.
+
+    Returns
+    -------
+    pyarrow.Table
+        The same columns, named ``0``, ``1``, and so on.
+
+    Examples
+    --------
+    >>> numbered(pa.table({".a": [2, 1], "b": [3, 4]})).sort_by("0").to_pydict()
+    {'0': [1, 2], '1': [4, 3]}
+    """
+    return table.rename_columns([str(place) for place in range(table.num_columns)])
 
 
 def as_days(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:

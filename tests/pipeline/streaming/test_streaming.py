@@ -15,6 +15,7 @@ import pytest
 import mottle
 from mottle import BetaLikeness, Caps, KAnonymity, KnownRecords, LDiversity, Schema, UsageError
 from mottle.errors import DataError, GuaranteeError, StorageError
+from mottle.evaluation.workloads import cube_divergence
 from mottle.guarantees.base import Guarantee
 from mottle.methods.buckets.tree import CutError, Knowledge, Summary
 from mottle.pipeline import streaming
@@ -212,6 +213,20 @@ def test_every_kind_of_column_comes_out_as_in_memory(
     assert mottle.audit_release(table, release, schema=schema, guarantee=KAnonymity(4)).passed
     text = mottle.read_release(tmp_path / "out" / "release.csv")
     assert text.table.equals(release.table)
+
+
+def test_names_that_arrow_reads_as_paths_or_adds_itself(tmp_path: Path) -> None:
+    table = pa.table({".a": ["x", "y", "x", "y"] * 5, "count_all": list(range(20))})
+    pq.write_table(table, tmp_path / "odd.parquet")
+    schema = Schema.of(quasi_identifying=table.column_names)
+    engine.anonymize(
+        tmp_path / "odd.parquet", schema, KAnonymity(3), tmp_path / "out", chunk_rows=9
+    )
+    release = mottle.read_release(tmp_path / "out")
+    assert (tmp_path / "out" / "report.html").exists()
+    found = release.query('SELECT ".a", count(*) FROM release GROUP BY ".a" ORDER BY ".a" DESC')
+    assert found.column(".a").to_pylist() == ["y", "x"]
+    assert cube_divergence(table, release, [".a"], "count_all", 1) >= 0
 
 
 def test_ordered_categories_of_the_data_stay_ordered(tmp_path: Path) -> None:

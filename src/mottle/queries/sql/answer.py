@@ -27,6 +27,7 @@ from mottle.queries.expressions.tree import Expression, HoldsItems, Reference, T
 from mottle.queries.group_by.all_groups import PARTS, grouping_sets
 from mottle.queries.sql.parse import Answered, Key, SelectQuery, parse_query
 from mottle.queries.sql.translate import as_conjunction, unsupported
+from mottle.utils.arrow import numbered
 
 _UNRELIABLE = "see the notes"
 MAX_GROUPS = 2000  # groups whose sums and averages are computed one by one
@@ -290,7 +291,10 @@ def _select_rows(answer: pa.Table, select: SelectQuery) -> pa.Table:
         kept = [select.having.value(row) is True for row in answer.to_pylist()]
         answer = answer.filter(pa.array(kept, pa.bool_()))
     if select.order:
-        keys = [(name, "descending" if down else "ascending") for name, down in select.order]
-        answer = answer.sort_by(keys)
+        places = {name: str(place) for place, name in enumerate(answer.column_names)}
+        keys = [
+            (places[name], "descending" if down else "ascending") for name, down in select.order
+        ]
+        answer = numbered(answer).sort_by(keys).rename_columns(answer.column_names)
     names = [name for item in select.selected for name in item.columns]
     return answer.select(names).slice(select.first, select.rows)
