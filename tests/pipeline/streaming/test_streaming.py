@@ -219,7 +219,7 @@ def test_names_that_arrow_reads_as_paths_or_adds_itself(tmp_path: Path) -> None:
     table = pa.table({".a": ["x", "y", "x", "y"] * 5, "count_all": list(range(20))})
     pq.write_table(table, tmp_path / "odd.parquet")
     schema = Schema.of(quasi_identifying=table.column_names)
-    engine.anonymize(
+    streaming.anonymize(
         tmp_path / "odd.parquet", schema, KAnonymity(3), tmp_path / "out", chunk_rows=9
     )
     release = mottle.read_release(tmp_path / "out")
