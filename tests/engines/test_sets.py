@@ -15,7 +15,7 @@ import mottle
 from mottle import KAnonymity, LDiversity, UsageError
 from mottle.io.link_file import LinkFile
 from mottle.io.read_sets import read_sets
-from mottle.pipeline.chunked.set_input import SetLayout
+from mottle.pipeline.chunked.sets.input import SetLayout
 from mottle.pipeline.owner import OwnedTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")

@@ -29,7 +29,7 @@ from mottle.utils.paths import resolved
 
 if TYPE_CHECKING:
     from mottle.pipeline import spark, streaming
-    from mottle.pipeline.chunked.set_input import SetLayout
+    from mottle.pipeline.chunked.sets.input import SetLayout
     from mottle.report import InternalReport
 else:
     spark = lazy_module("mottle.pipeline.spark")

@@ -16,7 +16,7 @@ from mottle.cli._terminal import announce, out
 from mottle.cli.commands import AnonymizeSets
 from mottle.evaluation.set_release import SetComparison, compare_sets
 from mottle.pipeline.anonymize_sets import anonymize_sets
-from mottle.pipeline.chunked.set_input import SetLayout
+from mottle.pipeline.chunked.sets.input import SetLayout
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.reading import ReadOptions

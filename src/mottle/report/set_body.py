@@ -46,7 +46,7 @@ def sets_body(release: SetReleaseData, certificate: Certificate, owner: Owner | 
             *_sizes(release, original),
             *_labels(release, original),
         ],
-        accuracy=measure_set_accuracy(holders, before),
+        accuracy=measure_set_accuracy(release, holders, before),
         figures=_figures(release, certificate, original),
         command=command_of_sets(certificate)
         if owner is None or not owner.command

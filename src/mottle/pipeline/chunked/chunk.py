@@ -39,7 +39,7 @@ from mottle.methods.buckets.waves import published_tables, random_rank
 from mottle.orderings import Packing, by_cardinality
 from mottle.pipeline.calibration_sample import MOST_RECORDS, CalibrationSample
 from mottle.pipeline.chunked.link_column import LINKS, ROW, links_column
-from mottle.pipeline.chunked.set_chunk import SetsOfChunk
+from mottle.pipeline.chunked.sets.chunk import SetsOfChunk
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.rules import check_rules_hold

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from mottle.io.batch_source import Source, open_source, parquet_source
 from mottle.itemsets.data import ItemSets
-from mottle.pipeline.chunked.set_input import (
+from mottle.pipeline.chunked.sets.input import (
     SetLayout,
     as_hashed,
     item_sets,

@@ -36,7 +36,7 @@ from mottle.pipeline.certify import (
     warn_about_text,
 )
 from mottle.pipeline.chunked.chunk import ChunkedPlan, RowCodec
-from mottle.pipeline.chunked.set_run import certify_sets, decided_facts, like_table_method
+from mottle.pipeline.chunked.sets.run import certify_sets, decided_facts, like_table_method
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.item_calibration import sampled_item_totals
 from mottle.pipeline.measurements import Measurements

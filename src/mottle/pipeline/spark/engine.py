@@ -34,7 +34,7 @@ from mottle.methods.buckets.partitioned.shares import RowShare
 from mottle.methods.buckets.tree import CutError
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive
-from mottle.pipeline.chunked.set_run import check_chunked_sets
+from mottle.pipeline.chunked.sets.run import check_chunked_sets
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.owner import OwnedTable

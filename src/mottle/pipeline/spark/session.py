@@ -25,7 +25,7 @@ from mottle.io.owner_key import owner_key
 from mottle.io.work_folder import VARIABLE, temporary_run_folder, work_folder
 from mottle.pipeline.chunked.contents import Contents, SetContents, TableContents
 from mottle.pipeline.chunked.memory import DEFAULT_MEMORY, memory_bytes
-from mottle.pipeline.chunked.set_input import SetLayout
+from mottle.pipeline.chunked.sets.input import SetLayout
 from mottle.pipeline.destination import Destination
 from mottle.pipeline.progress import Progress
 from mottle.pipeline.release import Release

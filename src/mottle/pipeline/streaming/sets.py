@@ -10,8 +10,8 @@ import pyarrow as pa
 from mottle.guarantees.base import Guarantee
 from mottle.io.databases import DatabaseTable
 from mottle.pipeline.chunked.contents import SetContents
-from mottle.pipeline.chunked.set_input import SetLayout
-from mottle.pipeline.chunked.set_run import check_chunked_sets
+from mottle.pipeline.chunked.sets.input import SetLayout
+from mottle.pipeline.chunked.sets.run import check_chunked_sets
 from mottle.pipeline.destination import Destination
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import SetRelease
