@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import typer
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
@@ -22,6 +23,7 @@ from sphinx.domains.python import PyObject
 from sphinx.util.docutils import SphinxDirective
 
 import mottle
+from mottle.cli.app import app as commands
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -49,6 +51,7 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 default_role = "code"
+smartquotes_action = "qe"  # no dashes: options begin with two hyphens
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 suppress_warnings = ["misc.highlighting_failure"]  # shortened examples of JSON and TOML
@@ -157,6 +160,38 @@ class PublicNames(SphinxDirective):
         return self.parse_text_to_nodes(StringList(lines, source=package))
 
 
+class CommandOptions(SphinxDirective):
+    """Document every command with its options, by the panels of ``--help``."""
+
+    def run(self) -> list[nodes.Node]:
+        """Make a section of each command."""
+        group = typer.main.get_command(commands)
+        found: list[nodes.Node] = []
+        for name, command in group.commands.items():
+            context = typer.Context(command, info_name=f"mottle {name}")
+            section = nodes.section(ids=[f"mottle-{name}"], names=[f"mottle {name}"])
+            section += nodes.title(text=f"mottle {name}")
+            usage = command.get_usage(context).removeprefix("Usage: ")
+            section += nodes.paragraph(text=inspect.cleandoc(command.help))
+            section += nodes.literal_block(usage, usage, language="text")
+            panels: dict[str, nodes.definition_list] = {}
+            for parameter in command.params:
+                record = parameter.get_help_record(context)
+                if record is None or parameter.name == "help":
+                    continue
+                panel = getattr(parameter, "rich_help_panel", None) or "Arguments and options"
+                term, words = record
+                item = nodes.definition_list_item()
+                item += nodes.term("", "", nodes.literal(text=term.removesuffix(" <str>")))
+                item += nodes.definition("", nodes.paragraph(text=words))
+                panels.setdefault(panel, nodes.definition_list(classes=["options"])).append(item)
+            for panel, items in panels.items():
+                section += nodes.rubric(text=panel)
+                section += items
+            found.append(section)
+        return found
+
+
 def write_index(app: Sphinx, error: Exception | None) -> None:
     """Write `llms.txt`, one line for each page, and lead from the folder to the first page."""
     if error is not None or app.builder.format != "html":
@@ -189,5 +224,6 @@ def setup(app: Sphinx) -> None:
         if field.name == "variable":
             field.label = "Attributes"  # as numpydoc calls them
     app.add_directive("public-names", PublicNames)
+    app.add_directive("command-options", CommandOptions)
     app.connect("source-read", adapt_source)
     app.connect("build-finished", write_index)

@@ -41,6 +41,13 @@ def test_no_record_has_more_than_a_kth_part_of_one_person(engine, hospital, meth
     assert [check.invariant for check in release.certificate.checks] == [1, 2, 3, 4, 5, 6]
     assert "which rows belong to the same person" in release.certificate.guarantee.statement
     assert "patient" not in release.table.column_names
+    in_memory = mottle.anonymize(hospital, schema, KAnonymity(6), method="nh", effort=0)
+    risk, expected = release.certificate.risk, in_memory.certificate.risk
+    assert risk.before == expected.before
+    assert risk.before.prosecutor_mean != risk.before.marketer
+    if engine.name != "memory":
+        assert risk.after.prosecutor_mean is None
+        assert "mean_risk" in [limit.code for limit in release.certificate.limits]
     report = mottle.audit_release(hospital, release, schema=schema.covering(hospital.column_names))
     assert report.passed, report.failed
 

@@ -63,6 +63,14 @@ def test_columns_come_out_in_the_same_order_and_types(made, in_memory, crowd) ->
     ]
 
 
+def test_engines_find_the_same_risk(made, in_memory) -> None:
+    release, _ = made
+    risk, expected = release.certificate.risk, in_memory.certificate.risk
+    assert risk.before == expected.before
+    assert 0 < risk.before.unique < risk.before.prosecutor_mean < 1
+    assert risk.after.prosecutor_highest == expected.after.prosecutor_highest == 0.2
+
+
 def test_engines_lose_about_the_same(made, in_memory) -> None:
     release, _ = made
     assert release.gcp == pytest.approx(in_memory.gcp, rel=0.25)
@@ -113,6 +121,7 @@ def test_columns_made_coarser_are_published_in_bins(engine) -> None:
     assert [(column.totals, column.coarsening) for column in release.columns] == [
         (column.totals, column.coarsening) for column in in_memory.columns
     ]
+    assert release.certificate.risk.before == in_memory.certificate.risk.before
     known = [cell for cell in release.table["age"].to_pylist() if cell["lo"] is not None]
     assert {cell["lo"] % 5 for cell in known} == {0}
     assert {cell["hi"] for cell in known} <= {*range(4, 90, 5), 90}

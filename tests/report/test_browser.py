@@ -111,6 +111,9 @@ def test_a_page_that_does_load_and_complain_is_noticed(browser, tmp_path: Path) 
 def test_page_is_no_wider_than_the_screen(browser, pages, kind: str, width: int) -> None:
     browser.open(pages[kind], width=width)
     assert browser.run("document.documentElement.scrollWidth") <= width
+    lines = "dd => dd.clientHeight / parseFloat(getComputedStyle(dd).lineHeight)"
+    most = browser.run(f"Math.max(0, ...[...document.querySelectorAll('.card dd')].map({lines}))")
+    assert most < 3.5, "figures of a column are broken into letters"
 
 
 def test_dark_and_light_have_readable_contrast(browser, pages) -> None:

@@ -141,6 +141,7 @@ def enumerate_releases(
     wave: Mapping[int, str] | None = None,
     before_wave: Collection[int] = (),
     shown: Callable[[Codes, Graph], list[tuple]] = records_as_published,
+    stated: Callable[[World, Arrangement, np.ndarray], str] | None = None,
 ) -> Enumeration:
     """Follow every random order and draw in every world.
 
@@ -148,7 +149,8 @@ def enumerate_releases(
     by a second random order. ``wave``: the people of the first wave and their values, if the
     adversary knows these, and ``before_wave`` those who were drawn before; only what leads to them
     is followed. ``shown``: what he sees of every published record, besides its sensitive value, the
-    sizes of tables and the facts on the certificate.
+    sizes of tables and the facts on the certificate. ``stated``: what he reads in addition, of a
+    world, what was arranged in it, and the true originals by position.
     """
     wave = wave or {}
     found = Enumeration(frozenset(wave))
@@ -172,7 +174,10 @@ def enumerate_releases(
                 for truth in truths:
                     held = [world[person] for person in graph.members[truth].tolist()]
                     rows = tuple(sorted(zip(records, held, strict=True)))
-                    found.likelihood[rows, tables, facts][world] += chance / len(truths)
+                    seen: tuple = (rows, tables, facts)
+                    if stated is not None:
+                        seen = (*seen, stated(world, done.arrangement, truth))
+                    found.likelihood[seen][world] += chance / len(truths)
                 found.published[world] += chance
                 found.facts.add(facts)
     return found

@@ -331,9 +331,7 @@ def anonymize(
             k=demand.degree,
         ),
         history=None if over_time is None else over_time.facts,
-        risk_before=None
-        if demand.dummies
-        else risk_of_rows(codes.matrix, None if demand.people is None else demand.people),
+        risk_before=risk_of_rows(codes.matrix[: table.num_rows - demand.dummies], demand.people),
         shares=None
         if demand.people is None
         else shares_along_edges(part.links.graph, demand.people),

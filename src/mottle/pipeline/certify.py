@@ -84,12 +84,12 @@ def certify(
     rules: Sequence[Rule] = (),
     notes: Sequence[str],
     seconds: Mapping[str, float],
+    risk_before: RiskFigures,
     least_total: int | None = None,
     unchanged: Dependence | None = None,
     unit: UnitFacts | None = None,
     engine: EngineFacts | None = None,
     history: HistoryFacts | None = None,
-    risk_before: RiskFigures | None = None,
     shares: PersonShares | None = None,
     context: Context | None = None,
     cover_check: str = "covered",
@@ -126,6 +126,8 @@ def certify(
         What a reader should know in addition; no cell values.
     seconds : mapping of str to float
         The time by stage.
+    risk_before : RiskFigures
+        How easily people are found in the table.
     least_total : int, optional
         Fewest records that a published total counts; None without totals.
     unchanged : Dependence, optional
@@ -136,8 +138,6 @@ def certify(
         How the table was worked on in chunks.
     history : HistoryFacts, optional
         How the release continues earlier ones.
-    risk_before : RiskFigures, optional
-        How easily people are found in the table, where that was measured.
     shares : PersonShares, optional
         The shares of people among preimages, where people have several rows and it was measured.
     context : Context, optional
@@ -260,7 +260,7 @@ def _declared(kind: ReleaseKind, method: MethodFacts) -> Method | SetMethod:
 
 def _risk(
     total: Measurements,
-    before: RiskFigures | None,
+    before: RiskFigures,
     shares: PersonShares | None,
     *,
     of_rows: bool,
@@ -268,10 +268,11 @@ def _risk(
 ) -> RiskFacts:
     """How easily people are found; where quasi-identifiers are exact, as easily as before."""
     after = risk_by_graph(total.rows, total.degrees, total.people.get("largest_share"), shares)
-    counts = Unit.ROW if of_rows else Unit.PERSON
-    if before is None:
-        return RiskFacts(counts=counts, after=after)
-    return RiskFacts(counts=counts, before=before, after=before if two_tables else after)
+    return RiskFacts(
+        counts=Unit.ROW if of_rows else Unit.PERSON,
+        before=before,
+        after=before if two_tables else after,
+    )
 
 
 def _objective_facts(

@@ -31,7 +31,8 @@ class RiskFacts(Facts):
     """
 
     counts: Unit  # what is counted: people, or rows
-    before: RiskFigures | None = None  # rounded to three decimals; None: not measured
+    # Rounded to three decimals. None: earlier versions did not measure it in chunks.
+    before: RiskFigures | None = None
     after: RiskFigures  # along the edges of the graph: by whoever knows the algorithm as well
 
 

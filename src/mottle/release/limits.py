@@ -206,8 +206,12 @@ def _limits(certificate: Certificate, *, similar_values: bool) -> Iterator[tuple
             "pseudonyms",
             "A pseudonym is not anonymous by itself: whoever has the key knows whose it is.",
         )
-    if certificate.risk is not None and certificate.risk.before is None:
-        yield "risk_before", "How easily people were found in the original was not measured."
+    if certificate.risk is not None and certificate.risk.after.prosecutor_mean is None:
+        yield (
+            "mean_risk",
+            "The table was processed in chunks, and rows of a person can be in several of them: the"
+            " highest risk after was measured, the mean over all people was not.",
+        )
     yield (
         "population",
         "How many people outside the table are alike was not examined. Figures are those of people"

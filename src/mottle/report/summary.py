@@ -16,7 +16,14 @@ from mottle.schema.model import Role
 
 _MOST_NAMES = 10  # of columns that are listed
 _MOST_LIMITS = 7  # that are listed on the first page
-_FATES = ("generalized", "as they are", "as pseudonyms", "shifted", "removed")  # of columns
+_FATES = (
+    "generalized",
+    "sensitive, as they are",
+    "as they are",
+    "as pseudonyms",
+    "shifted",
+    "removed",
+)  # of columns
 
 # The limits in a few words; those without words here are only listed further below.
 _SHORT = {
@@ -67,6 +74,8 @@ class Summary:
         Whether nothing bounds what can be learned about sensitive values.
     risk : list of RiskLine
         Measures before and after; empty on certificates of earlier versions.
+    some_higher_after : bool
+        Whether one of these measures is higher after, because many people were alike.
     known_record : str
         What one known record gives away; empty likewise.
     context : list of tuple of str and str
@@ -78,6 +87,7 @@ class Summary:
     not_promised: list[str]
     inference_not_bounded: bool
     risk: list[RiskLine]
+    some_higher_after: bool
     known_record: str
     context: list[tuple[str, str]]
 
@@ -104,6 +114,7 @@ def summary_of(certificate: Certificate) -> Summary:
         not_promised=[worded(_SHORT[code]) for code in found if code in _SHORT][:_MOST_LIMITS],
         inference_not_bounded=INFERENCE in found,
         risk=_risk(certificate),
+        some_higher_after=_some_higher_after(certificate),
         known_record="" if known is None else worded(known.statement),
         context=_context(certificate.context),
     )
@@ -129,6 +140,8 @@ def _columns(certificate: Certificate) -> Sequence[tuple[str, str]]:
             what = "removed"
         elif column.role is Role.QUASI_IDENTIFYING and not exact:
             what = "generalized"
+        elif column.role is Role.SENSITIVE and not exact:
+            what = "sensitive, as they are"
         elif column.role is Role.PSEUDONYM:
             what = "as pseudonyms"
         elif column.role is Role.SHIFTED:
@@ -168,6 +181,15 @@ def _risk(certificate: Certificate) -> list[RiskLine]:
         )
         for title, known_as, field in lines
     ]
+
+
+def _some_higher_after(certificate: Certificate) -> bool:
+    """Whether a measure of risk is higher after than before."""
+    risk = certificate.risk
+    if risk is None or risk.before is None:
+        return False
+    before, after = risk.before.to_dict(), risk.after.to_dict()
+    return any((after.get(name) or 0) > (share or 0) + 5e-4 for name, share in before.items())
 
 
 def _share(figures: RiskFigures | None, field: str) -> str:

@@ -17,6 +17,7 @@ _HEIGHT = 0.3  # height of the columns of a histogram, as a share of the width
 _FOOT = 22  # height of the labels below a histogram
 _MOST_LETTERS = 22  # characters of the longest label
 _LEVELS = 3  # lines that show the scale of a histogram, at most
+_SCALE = 36  # width of the numbers beside a histogram
 _LETTER = 6  # approximate width of a digit
 _LABEL_LETTER = 6.5  # and of a letter
 
@@ -112,7 +113,8 @@ def horizontal(bars: Sequence[Bar], name: str, width: int = WIDTH) -> Markup:
 
 def vertical(bars: Sequence[Bar], edges: Sequence[str], name: str, width: int = WIDTH) -> Markup:
     """A histogram with a column for each range, the edges of the ranges below, and a scale."""
-    step = width / max(len(bars), 1)
+    plot = width - _SCALE  # the scale stands beside the columns, which would hide it
+    step = plot / max(len(bars), 1)
     height = round(_HEIGHT * width)
     scale = height / _largest(bars)
     base = height + 14
@@ -138,9 +140,9 @@ def vertical(bars: Sequence[Bar], edges: Sequence[str], name: str, width: int = 
                 f' y1="{at:.1f}" y2="{at:.1f}"/>'
             )
         parts.append("</g>")
-    parts.append(f'<line class="axis" x1="0" x2="{width}" y1="{base}" y2="{base}"/>')
+    parts.append(f'<line class="axis" x1="0" x2="{plot}" y1="{base}" y2="{base}"/>')
     for place, edge in enumerate(edges):
-        if not _has_room(place, len(edges), max(map(len, edges)), width):
+        if not _has_room(place, len(edges), max(map(len, edges)), plot):
             continue
         anchor = "start" if place == 0 else "end" if place == len(bars) else "middle"
         parts.append(

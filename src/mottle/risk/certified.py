@@ -18,7 +18,14 @@ from mottle.itemsets.data import ItemSets
 from mottle.release.evidence_facts import RiskFigures
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-__all__ = ["PersonShares", "risk_by_graph", "risk_of_rows", "risk_of_sets", "shares_along_edges"]
+__all__ = [
+    "PersonShares",
+    "figures",
+    "risk_by_graph",
+    "risk_of_rows",
+    "risk_of_sets",
+    "shares_along_edges",
+]
 
 _DECIMALS = 3  # of figures about the original
 
@@ -69,22 +76,6 @@ def risk_of_sets(data: ItemSets) -> RiskFigures:
     return _of_groups(groups, None)
 
 
-def risk_of_set_counts(counts: Int64Array) -> RiskFigures:
-    """Measure the same as `risk_of_sets`, given how many people have each different set.
-
-    Parameters
-    ----------
-    counts : Int64Array
-        The number of people by set.
-
-    Returns
-    -------
-    RiskFigures
-        The figures, rounded.
-    """
-    return _of_groups(np.repeat(np.arange(len(counts)), counts), None)
-
-
 def _of_groups(groups: Int64Array, people: Int32Array | None) -> RiskFigures:
     """The figures of rows that are alike in groups."""
     sizes = np.bincount(groups)
@@ -102,16 +93,42 @@ def _of_groups(groups: Int64Array, people: Int32Array | None) -> RiskFigures:
         best = np.zeros(len(sizes))
         np.maximum.at(best, group, share)
         guessed = best[groups]
-    return _figures(own, float(guessed.mean()), _DECIMALS)
+    return _of_shares(own, float(guessed.mean()), _DECIMALS)
 
 
-def _figures(own: Float64Array, marketer: float, decimals: int) -> RiskFigures:
-    highest = round(float(own.max()), decimals)
+def _of_shares(own: Float64Array, marketer: float, decimals: int) -> RiskFigures:
+    unique = float((own >= 1).mean())
+    return figures(float(own.max()), float(own.mean()), unique, marketer, decimals)
+
+
+def figures(
+    highest: float, mean: float, unique: float, marketer: float, decimals: int = _DECIMALS
+) -> RiskFigures:
+    """Round figures for the certificate.
+
+    Parameters
+    ----------
+    highest : float
+        The highest chance that somebody known to be in the table is found.
+    mean : float
+        The mean of these chances over all people.
+    unique : float
+        The share of people who are found for certain.
+    marketer : float
+        The expected share of records that are attributed rightly.
+    decimals : int
+        How many to keep; by default as many as of figures about the original.
+
+    Returns
+    -------
+    RiskFigures
+        The figures, rounded.
+    """
     return RiskFigures(
-        unique=round(float((own >= 1).mean()), decimals),
-        prosecutor_highest=highest,
-        prosecutor_mean=round(float(own.mean()), decimals),
-        journalist_at_most=highest,
+        unique=round(unique, decimals),
+        prosecutor_highest=round(highest, decimals),
+        prosecutor_mean=round(mean, decimals),
+        journalist_at_most=round(highest, decimals),
         marketer=round(marketer, decimals),
     )
 
@@ -174,7 +191,7 @@ def risk_by_graph(
     (0.2, 0.1667, 0.0)
     """
     if shares is not None:
-        return _figures(shares.own, shares.best_guess, 6)
+        return _of_shares(shares.own, shares.best_guess, 6)
     if largest_share is not None:
         return RiskFigures(
             unique=0.0, prosecutor_highest=largest_share, journalist_at_most=largest_share

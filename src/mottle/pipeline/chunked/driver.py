@@ -45,6 +45,7 @@ from mottle.pipeline.rules import check_rules
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.unit import Repeats, check_people, check_repeats, unit_facts
 from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
+from mottle.release.evidence_facts import RiskFigures
 from mottle.release.value_totals import Totals, least_total
 from mottle.schema.model import Schema
 from mottle.typing import Int64Array
@@ -65,6 +66,9 @@ class Engine(Protocol):
 
         Returns the numbers of combinations of sensitive codes, ascending, and their counts.
         """
+
+    def risk(self, codec: RowCodec) -> RiskFigures:
+        """Measure how easily people are found by the keys of the stored rows."""
 
     def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
         """Return how many rows a chunk may have; ``edges``: of the graph, per record."""
@@ -232,6 +236,7 @@ def drive(
             _demand(guarantee, codec, survey.rows, *_single_combinations(codec))
     with clock.stage("sort"):
         combinations, counts = engine.order(codec, secret)
+        risk_before = engine.risk(codec)
     with clock.stage("cut"):
         demand, sensitive = _demand(guarantee, codec, survey.rows, combinations, counts)
         method = _method(settings, guarantee, survey.rows, kind)
@@ -261,7 +266,7 @@ def drive(
     facts = engine.facts(plan)
     certify_run = _certify if kind is ReleaseKind.TABLE else certify_sets
     _check_complete(plan, parts)
-    certificate = certify_run(plan, guarantee, sensitive, parts, facts, survey, clock)
+    certificate = certify_run(plan, guarantee, sensitive, parts, facts, survey, risk_before, clock)
     if settings.totals:
         with clock.stage("calibrate"):
             drawn = CalibrationSample.joined(
@@ -403,6 +408,7 @@ def _certify(
     parts: Sequence[Measurements],
     engine: EngineFacts,
     survey: DomainSurvey,
+    risk_before: RiskFigures,
     clock: Clock,
 ) -> Certificate:
     """Certify a release of a table whose chunks all passed their checks."""
@@ -443,5 +449,6 @@ def _certify(
             k=plan.demand.degree,
         ),
         engine=engine,
+        risk_before=risk_before,
         context=codec.schema.context,
     )

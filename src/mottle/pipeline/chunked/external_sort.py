@@ -62,15 +62,9 @@ def sort_to_parquet(
             raise
 
     reader = pa.RecordBatchReader.from_batches(_storage_schema(fields), stored())
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": f"{memory // 2**20}MiB",
-        "temp_directory": str(target.with_name("spill")),
-        "threads": threads,
-        "preserve_insertion_order": False,
-    }
     order = ", ".join(f'"{key}"' for key in keys)
     new_private_file(partial)
-    with duckdb.connect(config=settings) as connection:
+    with duckdb.connect(config=_settings(target, memory, threads)) as connection:
         connection.register("coded", reader)
         try:
             connection.execute(
@@ -87,6 +81,52 @@ def sort_to_parquet(
             ) from None
     then()
     partial.rename(target)
+
+
+def query_row(query: str, sorted_file: Path, *, memory: int, threads: int) -> tuple[float, ...]:
+    """Answer a query by one row, from a file that `sort_to_parquet` has written.
+
+    Parameters
+    ----------
+    query : str
+        A query of a table that is written ``{coded}``.
+    sorted_file : Path
+        The file.
+    memory, threads : int
+        As for `sort_to_parquet`.
+
+    Returns
+    -------
+    tuple of float
+        The row.
+
+    Raises
+    ------
+    StorageError
+        DuckDB cannot answer, for instance because the disk is full.
+    """
+    text = query.format(coded=f"read_parquet({_quoted(sorted_file)})")
+    with duckdb.connect(config=_settings(sorted_file, memory, threads)) as connection:
+        try:
+            row = connection.execute(text).fetchone()
+        except duckdb.Error as error:
+            raise StorageError(
+                f"Counting equal rows failed in {sorted_file.parent}: {_first_line(error)}",
+                "Check the free space there, or give more --memory.",
+            ) from None
+    assert row is not None, "an aggregation without groups has one row"
+    return row
+
+
+def _settings(
+    target: Path, memory: int, threads: int
+) -> dict[str, str | bool | int | float | list[str]]:
+    return {
+        "memory_limit": f"{memory // 2**20}MiB",
+        "temp_directory": str(target.with_name("spill")),
+        "threads": threads,
+        "preserve_insertion_order": False,
+    }
 
 
 class SortedRows:

@@ -34,6 +34,7 @@ from mottle.methods.buckets.partitioned.shares import RowShare
 from mottle.methods.buckets.tree import CutError
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive
+from mottle.pipeline.chunked.risk import figures_found, risk_query
 from mottle.pipeline.chunked.sets.run import check_chunked_sets
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.measurements import Measurements
@@ -58,6 +59,7 @@ from mottle.pipeline.spark.tasks import (
 )
 from mottle.pipeline.unit import Repeats, columns_to_count
 from mottle.release.certificate import EngineFacts, ReleaseKind
+from mottle.release.evidence_facts import RiskFigures
 from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Role, Schema
 from mottle.typing import Int64Array
@@ -377,7 +379,9 @@ class SparkEngine:
     def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
         """Code all rows and count combinations of sensitive codes."""
         work = partial(code_rows, codec, self.types, secret)
-        coded = self.keep("coded", self.df.mapInArrow(work, spark_schema(codec.fields)))
+        coded = self.coded = self.keep(
+            "coded", self.df.mapInArrow(work, spark_schema(codec.fields))
+        )
         self.ordering = Order(self.keep, coded, codec, self.rows, self.chunk_rows)
         if not codec.sensitive:
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -385,6 +389,12 @@ class SparkEngine:
         numbers = codec.value_numbers([counted.column(name).to_numpy() for name in codec.values])
         order = np.argsort(numbers)
         return numbers[order], counted.column("count").to_numpy()[order]
+
+    def risk(self, codec: RowCodec) -> RiskFigures:
+        """Measure how easily people are found by the keys of the coded rows."""
+        row = self.df.sparkSession.sql(risk_query(codec), coded=self.coded).first()
+        assert row is not None, "an aggregation without groups has one row"
+        return figures_found(row)
 
     def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
         """Return how many rows one Python worker holds at once."""

@@ -32,13 +32,14 @@ from mottle.methods.buckets.partitioned.decision import WaveRelease
 from mottle.methods.buckets.partitioned.shares import RowShare
 from mottle.pipeline.chunked.chunk import TIEBREAK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.contents import Contents
-from mottle.pipeline.chunked.external_sort import SortedRows, sort_to_parquet
+from mottle.pipeline.chunked.external_sort import SortedRows, query_row, sort_to_parquet
 from mottle.pipeline.chunked.memory import (
     BASE_BYTES,
     check_sets_fit,
     domain_bytes,
     rows_per_chunk,
 )
+from mottle.pipeline.chunked.risk import figures_found, risk_query
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock
@@ -47,6 +48,7 @@ from mottle.pipeline.streaming.buckets import ChunkRows, StreamedPartitions
 from mottle.pipeline.streaming.chunk_files import ChunkFiles
 from mottle.pipeline.streaming.value_counts import count_values
 from mottle.release.certificate import EngineFacts
+from mottle.release.evidence_facts import RiskFigures
 from mottle.schema.model import Schema
 from mottle.typing import Int64Array
 from mottle.utils import parallel
@@ -200,6 +202,13 @@ class StreamingEngine:
             done += table.num_rows
             self.clock.report_share("sort", self.source.rows, done)
             yield rows
+
+    def risk(self, codec: RowCodec) -> RiskFigures:
+        """Measure how easily people are found by the keys of the sorted rows."""
+        memory = (self.memory - BASE_BYTES) // 2
+        path = self.stage / "sorted.parquet"
+        row = query_row(risk_query(codec), path, memory=memory, threads=parallel.thread_count())
+        return figures_found(row)
 
     def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
         """Return how many rows fit into memory while a chunk is worked on."""

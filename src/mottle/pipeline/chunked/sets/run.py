@@ -22,7 +22,7 @@ from mottle.pipeline.progress import Clock
 from mottle.pipeline.set_records import UNIT, column_facts_of_sets, notes_on_sets
 from mottle.pipeline.settings import Settings
 from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
-from mottle.risk.certified import risk_of_set_counts
+from mottle.release.evidence_facts import RiskFigures
 
 
 def check_chunked_sets(guarantee: Guarantee, settings: Settings) -> Settings:
@@ -80,6 +80,7 @@ def certify_sets(
     parts: Sequence[Measurements],
     engine: EngineFacts,
     survey: DomainSurvey,
+    risk_before: RiskFigures,
     clock: Clock,
 ) -> Certificate:
     """Certify a release of sets whose chunks all passed their checks."""
@@ -121,7 +122,7 @@ def certify_sets(
         seconds=clock.seconds,
         unit=UNIT,
         engine=engine,
-        risk_before=risk_of_set_counts(domain.counts),
+        risk_before=risk_before,
         context=codec.schema.context,
         cover_check="possible worlds",
         items=universe,
