@@ -29,9 +29,9 @@ from _shared import RESULTS, by_ncp, markdown_table, report
 
 import mottle
 from mottle import Certificate
+from mottle.pipeline import streaming as mottle_streaming
 from mottle.pipeline.spark import engine as mottle_spark
 from mottle.pipeline.spark import spark_session
-from mottle.pipeline.streaming import engine as mottle_streaming
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

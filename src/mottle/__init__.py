@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from mottle.pipeline.progress import Progress
     from mottle.pipeline.release import Release, SetRelease, read_release, read_set_release
     from mottle.pipeline.streaming import anonymize as anonymize_stream
+    from mottle.pipeline.streaming import anonymize_sets as anonymize_sets_stream
     from mottle.pipeline.suggest import Suggestion, suggest
     from mottle.queries.estimate import Estimate
     from mottle.release.certificate import Certificate
@@ -97,6 +98,7 @@ _PLACES = {
     "UsageError": "mottle.errors:UsageError",
     "anonymize": "mottle.pipeline.anonymize:anonymize",
     "anonymize_sets": "mottle.pipeline.anonymize_sets:anonymize_sets",
+    "anonymize_sets_stream": "mottle.pipeline.streaming:anonymize_sets",
     "anonymize_stream": "mottle.pipeline.streaming:anonymize",
     "audit": "mottle.audit",
     "audit_release": "mottle.audit:audit_release",
@@ -166,6 +168,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "anonymize_sets",
+    "anonymize_sets_stream",
     "anonymize_stream",
     "audit",
     "audit_release",

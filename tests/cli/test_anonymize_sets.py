@@ -116,6 +116,33 @@ def test_a_long_table_is_read_by_record_and_item(tmp_path: Path) -> None:
     assert mottle.read_set_release(tmp_path / "out").table.num_rows == 3
 
 
+def test_sets_go_in_chunks_from_a_database_to_a_database(tmp_path: Path) -> None:
+    source, target = tmp_path / "shop.duckdb", tmp_path / "open.duckdb"
+    with duckdb.connect(str(source)) as shop:
+        rows = "SELECT i % 30 AS basket, i % 7 AS article FROM range(90) r(i)"
+        shop.execute(f"CREATE TABLE sales AS {rows}")
+    arguments = (
+        "anonymize-sets", f"duckdb:///{source}", "--table", "sales", "--record", "basket",
+        "--item", "article", "-k", "3", "--memory", "2GB", "--work", tmp_path / "work",
+        "--to", f"duckdb:///{target}", "--to-table", "released",
+    )  # fmt: skip
+    result = mottle_command(*arguments)
+    assert result.exit_code == 0, result.output
+    assert "invariants" in result.output
+    refused(mottle_command(*arguments), 5, "released")
+    with duckdb.connect(str(target)) as release:
+        rows = release.execute("SELECT items.base, items.uncertain FROM released").fetchall()
+    assert len(rows) == 30
+    assert not list((tmp_path / "work").rglob("*"))
+
+
+def test_what_needs_all_sets_in_memory_is_refused_in_chunks(baskets: Path, tmp_path: Path) -> None:
+    common = ("anonymize-sets", baskets, "-k", "2", "--memory", "2GB", "-o", tmp_path / "out")
+    refused(mottle_command(*common, "--measure"), 2, "--measure needs the whole table in memory")
+    refused(mottle_command(*common, "--engine", "spark"), 2, "--memory is for the engine")
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_cannot_be_done_is_refused_in_words(baskets: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     refused(mottle_command("anonymize-sets", baskets, "-o", out), 2, "--k 10")

@@ -20,7 +20,7 @@ from odd_machines import SOURCES, python
 import mottle
 from mottle import DataError, KAnonymity, Release, Schema
 from mottle.io.read_table import read_table
-from mottle.pipeline.streaming import engine
+from mottle.pipeline import streaming
 
 pytestmark = pytest.mark.usefixtures("own_work")
 
@@ -173,7 +173,7 @@ def test_file_that_changes_during_a_streaming_run_is_refused(tmp_path: Path, sta
             pq.write_table(TABLE.slice(0, 50), path)
 
     with pytest.raises(DataError, match="changed while it was read"):
-        engine.anonymize(
+        streaming.anonymize(
             path,
             SCHEMA,
             KAnonymity(3),

@@ -10,7 +10,7 @@ import pytest
 
 from mottle import KAnonymity, Schema, anonymize
 from mottle.encoding.numbers_as_text import are_numbers_as_text
-from mottle.pipeline.streaming import engine
+from mottle.pipeline import streaming
 
 CELLS = ["1.0", "2.5", "3", "4.25"] * 10
 
@@ -47,7 +47,7 @@ def test_undeclared_numbers_are_warned_about(
     schema = Schema.of(quasi_identifying=["dose"], rest="insensitive", kinds=kind)
     with caplog.at_level(logging.WARNING):
         if streamed:
-            engine.anonymize(path, schema, KAnonymity(2), tmp_path / "out", seed=1)
+            streaming.anonymize(path, schema, KAnonymity(2), tmp_path / "out", seed=1)
         else:
             anonymize(path, schema, KAnonymity(2), seed=1, method="nh")
     messages = [text for text in caplog.messages if "'dose'" in text and "categories" in text]

@@ -50,6 +50,10 @@ SCENARIOS: dict[str, list[str]] = {
     "over time": ["anonymize", SOURCE, *WORDS, *OUT, "--same", "name"],
     "sets": ["anonymize-sets", "{}/baskets.dat", "--k", "2", *OUT],
     "sets, over a release": ["anonymize-sets", "{}/baskets.dat", "--k", "2", *OUT, *AGAIN],
+    "sets, streaming": ["anonymize-sets", "{}/baskets.dat", "--k", "2", *OUT, *MEMORY],
+    "sets, streaming, over a release": [
+        "anonymize-sets", "{}/baskets.dat", "--k", "2", *OUT, *AGAIN, *MEMORY,
+    ],
     "report": ["report", "{}/out", "--overwrite"],
     "sample": ["sample", "{}/out", "-o", "{}/samples", "-m", "2", "--overwrite"],
     "inspect": ["inspect", SOURCE, "-o", "{}/proposed.toml", "--overwrite"],

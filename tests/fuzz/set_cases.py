@@ -34,6 +34,7 @@ class SetCase:
     beta: float | None = None
     keyed: bool = False
     unsafe: bool = False
+    engine: str = "memory"
 
     def write(self, folder: Path) -> list[str]:
         """Write the file of the run; returns the arguments of the command."""
@@ -42,6 +43,8 @@ class SetCase:
             given += [] if value is None else [option, str(value)]
         given += ["--key", str(folder / "key")] if self.keyed else []
         given += ["--unsafe-paper-randomization"] if self.unsafe else []
+        if self.engine == "streaming":
+            given += ["--memory", "2GB", "--work", str(folder / "work")]
         source, reading = self._source(folder)
         return ["anonymize-sets", str(source), *reading, *given, *self.options]
 
@@ -151,9 +154,13 @@ def set_cases(draw: st.DrawFn) -> SetCase:
     keyed = draw(st.integers(0, 19)) == 19
     options += [] if keyed or draw(st.booleans()) else ["--seed", str(draw(st.integers(0, 10**6)))]
     options += [] if draw(st.integers(0, 9)) == 9 else ["--no-report"]
-    options += ["--measure"] if draw(st.integers(0, 4)) == 4 else []
-    unsafe = method == "closed-walk-greedy" or draw(st.integers(0, 49)) == 49
-    return SetCase(baskets, labels, form, options, **guarantee, keyed=keyed, unsafe=unsafe)
+    engine = draw(st.sampled_from(["memory", "memory", "streaming"]))
+    options += ["--measure"] if engine == "memory" and draw(st.integers(0, 4)) == 4 else []
+    unsafe = draw(st.integers(0, 49)) == 49
+    unsafe = unsafe or (method == "closed-walk-greedy" and engine == "memory")
+    return SetCase(
+        baskets, labels, form, options, **guarantee, keyed=keyed, unsafe=unsafe, engine=engine
+    )
 
 
 def run_sets(case: SetCase, folder: Path) -> str:

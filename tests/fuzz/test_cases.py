@@ -87,6 +87,7 @@ def killer(tmp_path_factory: pytest.TempPathFactory) -> Killer:
     [
         KillCase("memory, over a release", True, 0.7, True),
         KillCase("streaming", True, 0.8, True),
+        KillCase("sets, streaming", True, 0.6, False),
         KillCase("DuckDB", True, 0.9, False),
     ],
     ids=lambda case: case.scenario,

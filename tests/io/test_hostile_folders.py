@@ -256,9 +256,9 @@ def test_work_folder_inside_the_published_folder_is_refused(tmp_path: Path) -> N
 
 def test_run_folder_planted_in_the_work_folder_is_refused(tmp_path, own_work, monkeypatch) -> None:
     """Whatever has the name of the run's folder is looked at before it is used."""
-    from mottle.pipeline.streaming import engine  # its key is what an attacker would predict
+    from mottle.pipeline.streaming import run  # its key is what an attacker would predict
 
-    monkeypatch.setattr(engine, "_key", lambda *_: "key")
+    monkeypatch.setattr(run, "_key", lambda *_: "key")
     root = own_work / f"mottle-work-{os.geteuid()}"
     root.mkdir(parents=True, mode=0o700)
     (tmp_path / "elsewhere").mkdir()

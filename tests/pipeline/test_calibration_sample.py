@@ -16,9 +16,9 @@ from mottle.encoding.cover import cover
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.graph.model import Graph, with_edges
+from mottle.pipeline import streaming
 from mottle.pipeline.calibration_sample import CalibrationSample
 from mottle.pipeline.chunked import chunk
-from mottle.pipeline.streaming import engine
 from mottle.release.certificate import CalibrationFacts
 from mottle.release.links import Links
 from mottle.release.publish import publish
@@ -199,7 +199,7 @@ def test_a_release_in_chunks_is_calibrated_on_records_of_all_chunks(
     monkeypatch.setattr(chunk, "MOST_RECORDS", most)
     table, schema = people(900)
     pq.write_table(table, tmp_path / "people.parquet")
-    engine.anonymize(
+    streaming.anonymize(
         tmp_path / "people.parquet",
         schema,
         KAnonymity(4),

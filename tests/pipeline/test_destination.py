@@ -25,8 +25,8 @@ from mottle.audit.links.edges import read_edges
 from mottle.cli.app import app
 from mottle.guarantees.base import Guarantee
 from mottle.io.databases import DatabaseTable
+from mottle.pipeline import streaming
 from mottle.pipeline.destination import Destination
-from mottle.pipeline.streaming import engine
 from mottle.report import InternalReport, Owner, report_html
 from mottle.report import table_body as report_tables
 
@@ -65,7 +65,7 @@ def hidden(folder: Path) -> list[Path]:
 def test_the_report_is_the_one_that_a_release_in_memory_would_have(
     people: Path, tmp_path: Path
 ) -> None:
-    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **RUN)
+    streaming.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **RUN)
     written = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert written == report_html(mottle.read_release(tmp_path / "out"))
     assert "processed in 3 chunks (streaming)" in written
@@ -73,8 +73,8 @@ def test_the_report_is_the_one_that_a_release_in_memory_would_have(
 
 
 def test_no_report_when_none_is_wanted_and_an_old_one_goes(people: Path, tmp_path: Path) -> None:
-    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **RUN)
-    engine.anonymize(
+    streaming.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **RUN)
+    streaming.anonymize(
         people,
         SCHEMA,
         KAnonymity(6),
@@ -91,7 +91,7 @@ def test_internal_report_shows_people_beside_their_own_records(
     people: Path, table: pa.Table, tmp_path: Path
 ) -> None:
     internal = InternalReport(tmp_path / "mine.html", Owner(None, "mottle …", "p"), examples=True)
-    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", internal=internal, **RUN)
+    streaming.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", internal=internal, **RUN)
     page = internal.path.read_text(encoding="utf-8")
     assert stat.S_IMODE(internal.path.stat().st_mode) == 0o600
     assert 'class="before"' in page
@@ -116,7 +116,7 @@ def test_a_defect_in_a_report_does_not_cost_the_release(
     monkeypatch.setattr(report_tables, "describe_columns", broken)
     internal = InternalReport(tmp_path / "i.html", Owner(None)) if flavour == "internal" else None
     with caplog.at_level(logging.WARNING):
-        engine.anonymize(
+        streaming.anonymize(
             people,
             SCHEMA,
             KAnonymity(5),
@@ -140,7 +140,7 @@ def test_the_link_file_is_that_of_the_release(
     people: Path, table: pa.Table, tmp_path: Path, guarantee: Guarantee
 ) -> None:
     links = tmp_path / "mine" / "links.parquet"
-    certificate = engine.anonymize(
+    certificate = streaming.anonymize(
         people, SCHEMA, guarantee, tmp_path / "out", private=links, **RUN
     ).certificate
     assert stat.S_IMODE(links.stat().st_mode) == 0o600
@@ -166,7 +166,7 @@ def test_the_link_file_is_that_of_the_release(
 
 def test_asking_for_links_does_not_change_the_release(people: Path, tmp_path: Path) -> None:
     for name, private in (("a", None), ("b", tmp_path / "links.parquet")):
-        engine.anonymize(
+        streaming.anonymize(
             people, SCHEMA, KAnonymity(5), tmp_path / name, private=private, seed=3, **RUN
         )
     one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
@@ -178,15 +178,15 @@ def test_the_owners_files_are_not_written_where_they_would_be_published(
 ) -> None:
     inside = tmp_path / "out" / "links.parquet"
     with pytest.raises(UsageError, match="for the owner only"):
-        engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", private=inside)
+        streaming.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", private=inside)
     (tmp_path / "links.parquet").touch()
     with pytest.raises(StorageError, match="already exists"):
-        engine.anonymize(
+        streaming.anonymize(
             people, SCHEMA, KAnonymity(5), tmp_path / "out", private=tmp_path / "links.parquet"
         )
     same = InternalReport(tmp_path / "same", Owner(None))
     with pytest.raises(UsageError, match="cannot be both"):
-        engine.anonymize(
+        streaming.anonymize(
             people, SCHEMA, KAnonymity(5), tmp_path / "out", private=same.path, internal=same
         )
     assert not (tmp_path / "out").exists()
@@ -222,7 +222,7 @@ def test_a_run_that_dies_while_it_publishes_is_finished_by_the_next(
     place = Destination.of(output, report=False, private=None, internal=None, overwrite=False)
 
     def run() -> None:
-        engine.anonymize(
+        streaming.anonymize(
             people,
             SCHEMA,
             KAnonymity(5),
@@ -263,8 +263,8 @@ def test_a_database_gets_what_a_folder_would_get(
     monkeypatch.chdir(tmp_path)
     place = DatabaseTable(f"duckdb:///{tmp_path}/open.duckdb", "people")
     links = tmp_path / "links.parquet"
-    engine.anonymize(people, SCHEMA, KAnonymity(5), place, private=links, seed=2, **RUN)
-    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", seed=2, **RUN)
+    streaming.anonymize(people, SCHEMA, KAnonymity(5), place, private=links, seed=2, **RUN)
+    streaming.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", seed=2, **RUN)
     text = mottle.read_release(tmp_path / "out").to_text()
     with duckdb.connect(str(tmp_path / "open.duckdb"), read_only=True) as database:
         stored = database.sql("FROM people_readable").to_arrow_table()
@@ -277,9 +277,9 @@ def test_a_database_gets_what_a_folder_would_get(
     assert len(read_edges(links, ROWS).truth) == ROWS
     assert not hidden(tmp_path)
     with pytest.raises(StorageError, match="already has"):
-        engine.anonymize(people, SCHEMA, KAnonymity(5), place, **RUN)
+        streaming.anonymize(people, SCHEMA, KAnonymity(5), place, **RUN)
     with pytest.raises(UsageError, match="in a folder"):
-        engine.anonymize(
+        streaming.anonymize(
             people,
             SCHEMA,
             KAnonymity(5),
@@ -300,7 +300,7 @@ def test_a_failing_database_is_left_as_it_was_and_the_same_command_goes_on(
 
     monkeypatch.setattr("mottle.io.databases.sqlite.write.SQLiteTransaction.commit", broken)
     with pytest.raises(StorageError, match="full"):
-        engine.anonymize(
+        streaming.anonymize(
             people, SCHEMA, KAnonymity(5), place, private=tmp_path / "links.parquet", **RUN
         )
     assert not (tmp_path / "links.parquet").exists()
@@ -309,7 +309,7 @@ def test_a_failing_database_is_left_as_it_was_and_the_same_command_goes_on(
     assert len(list(stage.glob("chunk-*.json"))) == 3
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
-    engine.anonymize(
+    streaming.anonymize(
         people, SCHEMA, KAnonymity(5), place, private=tmp_path / "links.parquet", **RUN
     )
     assert mottle.read_database("open.db", table="people").num_rows == ROWS

@@ -12,8 +12,8 @@ import mottle
 from mottle import BetaLikeness, KAnonymity, Schema
 from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
+from mottle.pipeline import streaming
 from mottle.pipeline.measurements import Measurements
-from mottle.pipeline.streaming import engine
 
 
 def chunk(sizes: list[int], degrees: list[int]) -> Measurements:
@@ -53,7 +53,7 @@ def test_the_certificate_of_a_release_in_chunks_counts_every_record_once(
     schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
     file = tmp_path / "people.parquet"
     pq.write_table(people, file)
-    certificate = engine.anonymize(
+    certificate = streaming.anonymize(
         file, schema, guarantee, tmp_path / "out", chunk_rows=800, seed=1
     ).certificate
     degree = certificate.degree

@@ -15,8 +15,8 @@ from mottle import KAnonymity, LDiversity, Release, Schema, anonymize
 from mottle.comparison.compare import compare
 from mottle.comparison.html import comparison_html
 from mottle.itemsets.data import ItemSets
+from mottle.pipeline import streaming
 from mottle.pipeline.anonymize_sets import anonymize_sets
-from mottle.pipeline.streaming import engine
 from mottle.report import InternalReport, Owner, report_html
 
 
@@ -56,7 +56,7 @@ def _in_chunks(table: pa.Table, schema: Schema, folder: Path) -> dict[str, str]:
     """Reports of a release that was made chunk by chunk."""
     pq.write_table(table, folder / "people.parquet")
     internal = InternalReport(folder / "internal", Owner(None), examples=True)
-    engine.anonymize(
+    streaming.anonymize(
         folder / "people.parquet",
         schema,
         KAnonymity(4),

@@ -103,3 +103,18 @@ def test_fingerprints_of_earlier_versions_are_recognized() -> None:
     earlier = TableDigest(["age"], by_width=True)
     earlier.add(narrow)
     assert Fingerprint.of(["age"], earlier.digest(), bytes(32)).fits(narrow)
+
+
+def test_what_the_values_of_lists_are_called_does_not_count() -> None:
+    cells = [["a", "b"], [], None]
+    tables = [
+        pa.table({"visited": pa.array(cells, pa.list_(pa.field(name, pa.string())))})
+        for name in ("item", "element")
+    ]
+    digests = {digest_of(table, ["visited"]) for table in tables}
+    assert len(digests) == 1
+    earlier = TableDigest(["visited"], by_list_names=True)
+    earlier.add(tables[1])
+    fingerprint = Fingerprint.of(["visited"], earlier.digest(), b"k" * 32)
+    assert fingerprint.fits(tables[1])
+    assert not fingerprint.fits(tables[1].slice(1))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from mottle.guarantees.base import Guarantee
 from mottle.io import databases
 from mottle.io.databases import DatabaseTable
 from mottle.io.work_folder import work_folder
+from mottle.pipeline.chunked.memory import DEFAULT_MEMORY
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema, parse_word
@@ -28,12 +29,12 @@ from mottle.utils.paths import resolved
 
 if TYPE_CHECKING:
     from mottle.pipeline import spark, streaming
+    from mottle.pipeline.chunked.sets.input import SetLayout
     from mottle.report import InternalReport
 else:
     spark = lazy_module("mottle.pipeline.spark")
     streaming = lazy_module("mottle.pipeline.streaming")
 
-DEFAULT_MEMORY = "4GB"
 DEFAULT_MASTER = "local[*]"
 
 _WAYS_OUT = {
@@ -133,7 +134,7 @@ class Scale:
     def anonymize(
         self,
         source: Input,
-        schema: Schema,
+        what: Schema | SetLayout,
         guarantee: Guarantee,
         output: Path | DatabaseTable,
         *,
@@ -145,7 +146,10 @@ class Scale:
         progress: Callable[[Progress], None],
         **options: Any,
     ) -> Certificate:
-        """Write the release to ``output``; returns its certificate."""
+        """Write the release to ``output``; returns its certificate.
+
+        ``what`` is a schema for a table, and says where the sets are for sets.
+        """
         written: dict[str, Any] = {
             "overwrite": overwrite,
             "another_draw": another_draw,
@@ -155,10 +159,16 @@ class Scale:
             "progress": progress,
         }
         published = output if isinstance(output, Path) else None
+        with self._intermediate_rows(published):
+            return self._anonymize(source, what, guarantee, output, private, written | options)
+
+    @contextmanager
+    def _intermediate_rows(self, published: Path | None) -> Iterator[None]:
+        """Say where intermediate rows lie, and remove an empty folder at the end."""
         place = work_folder(self.work, published=published)
         typer.echo(f"Intermediate rows: {place} (private; removed at the end)", err=True)
         try:
-            return self._anonymize(source, schema, guarantee, output, private, written | options)
+            yield
         finally:
             with suppress(OSError):
                 place.rmdir()  # if nothing was left in it
@@ -166,24 +176,21 @@ class Scale:
     def _anonymize(
         self,
         source: Input,
-        schema: Schema,
+        what: Schema | SetLayout,
         guarantee: Guarantee,
         output: Path | DatabaseTable,
         private: Path | None,
         options: dict[str, Any],
     ) -> Certificate:
         if self.engine is Engine.STREAMING:
+            options |= {"memory": self.memory, "source": source.name, "private": private}
             try:
-                return streaming.anonymize(
-                    source.reader(),
-                    schema,
-                    guarantee,
-                    output,
-                    memory=self.memory,
-                    text=source.text,
-                    source=source.name,
-                    private=private,
-                    **options,
+                if isinstance(what, Schema):
+                    return streaming.anonymize(
+                        source.reader(), what, guarantee, output, text=source.text, **options
+                    ).certificate
+                return streaming.anonymize_sets(
+                    source.reader(), guarantee, output, **asdict(what), **options
                 ).certificate
             except KeyboardInterrupt:
                 typer.echo(
@@ -200,15 +207,13 @@ class Scale:
                 " have.",
                 f"Leave {option} out, or use the engine 'streaming'.",
             )
-        return spark.anonymize_file(
-            source.reader(),
-            schema,
-            guarantee,
-            output,
-            master=self.master,
-            text=source.text,
-            source=source.name,
-            **options,
+        options |= {"master": self.master, "source": source.name}
+        if isinstance(what, Schema):
+            return spark.anonymize_file(
+                source.reader(), what, guarantee, output, text=source.text, **options
+            ).certificate
+        return spark.anonymize_sets_file(
+            source.reader(), what, guarantee, output, **options
         ).certificate
 
 

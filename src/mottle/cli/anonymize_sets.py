@@ -9,18 +9,78 @@ from dataclasses import asdict
 from rich.table import Table
 
 from mottle.cli._console import print_json
+from mottle.cli._engine_options import Input, Scale
 from mottle.cli._progress import progress_bar
 from mottle.cli._sources import arguments_of_source, read_source_of_sets
 from mottle.cli._terminal import announce, out
 from mottle.cli.commands import AnonymizeSets
 from mottle.evaluation.set_release import SetComparison, compare_sets
 from mottle.pipeline.anonymize_sets import anonymize_sets
+from mottle.pipeline.chunked.sets.input import SetLayout
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
+from mottle.schema.reading import ReadOptions
 
 
 def run(command: AnonymizeSets) -> None:
-    """Anonymize sets of items and write the release."""
+    """Anonymize sets of items and write the release, in memory or with another engine."""
+    scale = Scale.of(
+        command.scale.engine,
+        command.scale.memory,
+        command.scale.master,
+        {
+            "--measure": command.measure,
+            "--unsafe-paper-randomization": command.effort.unsafe_paper_randomization,
+            "--set": command.effort.settings,
+        },
+        command.scale.work,
+    )
+    began = time.perf_counter()
+    if scale is None:
+        certificate, measured = _in_memory(command, began)
+    else:
+        certificate, measured = _in_chunks(command, scale), None
+    if command.as_json:
+        more = {} if measured is None else {"measured": asdict(measured)}
+        shown = certificate.to_dict() | more
+        print_json(json.dumps(shown, indent=2, ensure_ascii=False))
+        return
+    out.print(_result(command, certificate, measured, time.perf_counter() - began))
+    for note in certificate.notes:
+        out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
+    announce(command.reports, command.effort.key, command.as_json)
+
+
+def _in_chunks(command: AnonymizeSets, scale: Scale) -> Certificate:
+    """Anonymize with another engine; returns the certificate as written."""
+    source, effort, reports = command.source, command.effort, command.reports
+    layout = SetLayout(
+        source.column, source.record, source.item, source.separator, source.label, command.encoding
+    )
+    with progress_bar() as on_progress:
+        return scale.anonymize(
+            Input(command.data, source.table, source.query, ReadOptions()),
+            layout,
+            command.guarantee.needed,
+            command.destination.target.place,
+            overwrite=command.overwrite,
+            another_draw=command.another_draw,
+            report=not reports.no_report,
+            private=command.private,
+            internal=reports.internal(None, _arguments(command), command.typed),
+            progress=on_progress,
+            method=command.method,
+            walk=effort.walk,
+            effort=effort.seconds,
+            seed=effort.seed,
+            key=effort.key,
+            totals=not command.no_totals,
+            context=reports.context(),
+        )
+
+
+def _in_memory(command: AnonymizeSets, began: float) -> tuple[Certificate, SetComparison | None]:
+    """Anonymize all sets at once; returns the certificate as written, and what was measured."""
     reports = command.reports
     target = command.destination.target
     target.check(
@@ -30,7 +90,6 @@ def run(command: AnonymizeSets) -> None:
         internal=reports.internal_report,
         key=command.effort.key,
     )
-    began = time.perf_counter()
     effort = command.effort
     keeps_best = command.method in ("auto", "freeform") and effort.key is None
     with progress_bar(effort.seconds, keeps_best=keeps_best) as on_progress:
@@ -63,15 +122,7 @@ def run(command: AnonymizeSets) -> None:
         measured = None
         if command.measure:
             measured = compare_sets(sets, release, **command.items_of_counts)
-    if command.as_json:
-        more = {} if measured is None else {"measured": asdict(measured)}
-        shown = certificate.to_dict() | more
-        print_json(json.dumps(shown, indent=2, ensure_ascii=False))
-        return
-    out.print(_result(command, certificate, measured, time.perf_counter() - began))
-    for note in certificate.notes:
-        out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
-    announce(reports, command.effort.key, command.as_json)
+    return certificate, measured
 
 
 def _arguments(command: AnonymizeSets) -> str:

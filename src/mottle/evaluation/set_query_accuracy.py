@@ -1,7 +1,8 @@
 """The accuracy of queries on a release of sets: records that hold some items, or none of them.
 
 These are SET12's two types of queries (§5.2), on items that occur: those of type I take the items
-of one record, those of type II draw items by their frequency in the release.
+of one record, those of type II draw items by their frequency in the release. The first are answered
+as an analyst's questions are (docs/queries.md), the second by counts in base sets.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from mottle.evaluation.query_accuracy import QueryAccuracy, summarize_answers
 from mottle.itemsets.data import ItemSets
 from mottle.queries import Estimates
+from mottle.queries.conditions import Condition
+from mottle.queries.engine import Queries
 from mottle.release.set_release import SetReleaseData
 from mottle.typing import Int64Array
 
@@ -102,10 +105,13 @@ class ItemHolders:
         return cls(names, data.records, exact, exact, exact)
 
 
-def measure_set_accuracy(release: ItemHolders, original: ItemHolders | None) -> list[QueryAccuracy]:
+def measure_set_accuracy(
+    data: SetReleaseData, release: ItemHolders, original: ItemHolders | None
+) -> list[QueryAccuracy]:
     """Answer fixed random queries, the same for everybody who has the release."""
     if len(release.base.records) == 0:
         return []
+    asked = Queries.of(data)
     random = np.random.default_rng(0)
     sets = _by_record(release.base, release.records)
     found = []
@@ -117,7 +123,11 @@ def measure_set_accuracy(release: ItemHolders, original: ItemHolders | None) -> 
                 for record in random.choice(large_enough, QUERIES)
             ]
             kind = f"all of {_items(size)}" if size > 1 else _items(size)
-            found.append(_answer(kind, queries, release, original, absent=False))
+            answers = _held(asked, data.column, release.names, queries)
+            true = None
+            if original is not None:
+                true = np.array([original.base.holding(items) for items in queries], float)
+            found.append(summarize_answers(kind, answers, true))
     for size in ABSENT:
         if np.count_nonzero(release.base.counts) >= size:
             shares = release.base.counts / release.base.counts.sum()
@@ -125,7 +135,7 @@ def measure_set_accuracy(release: ItemHolders, original: ItemHolders | None) -> 
                 random.choice(len(shares), size, replace=False, p=shares) for _ in range(QUERIES)
             ]
             kind = f"none of {_items(size)}"
-            found.append(_answer(kind, queries, release, original, absent=True))
+            found.append(_absent(kind, queries, release, original))
     return found
 
 
@@ -139,26 +149,31 @@ def _items(number: int) -> str:
     return "1 item" if number == 1 else f"{number} items"
 
 
-def _answer(
-    kind: str,
-    queries: list[Int64Array],
-    release: ItemHolders,
-    original: ItemHolders | None,
-    *,
-    absent: bool,
+def _held(asked: Queries, column: str, names: pa.Array, queries: list[Int64Array]) -> Estimates:
+    """Answer how many records hold all items of each query, as for analysts."""
+    return asked.counts(
+        [
+            {
+                column: tuple(
+                    Condition(values=(name,)) for name in names.take(pa.array(items)).to_pylist()
+                )
+            }
+            for items in queries
+        ]
+    )
+
+
+def _absent(
+    kind: str, queries: list[Int64Array], release: ItemHolders, original: ItemHolders | None
 ) -> QueryAccuracy:
-    """Answer queries of one kind; the bounds swap for queries about absent items."""
+    """Answer queries about absent items; items that may be held give the lower bound."""
 
     def count(index: ItemIndex) -> NDArray[np.float64]:
-        if absent:
-            return np.array([index.without(items, release.records) for items in queries], float)
-        return np.array([index.holding(items) for items in queries], float)
+        return np.array([index.without(items, release.records) for items in queries], float)
 
     base, certain, possible = map(count, (release.base, release.certain, release.possible))
-    lowest, highest = (possible, certain) if absent else (certain, possible)
-    answers = Estimates(base, lowest, highest, np.zeros(len(base)))
-    true = None if original is None else count(original.base)
-    return summarize_answers(kind, answers, true)
+    answers = Estimates(base, possible, certain, np.zeros(len(base)))
+    return summarize_answers(kind, answers, None if original is None else count(original.base))
 
 
 def _pairs(lists: pa.ChunkedArray, names: pa.Array) -> tuple[Int64Array, Int64Array]:

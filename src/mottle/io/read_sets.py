@@ -68,7 +68,7 @@ def read_transactions(
     >>> [data.record(number) for number in range(3)]
     [['2', '10'], [], ['7', '10']]
     """
-    path, separator = Path(path), _separator(separator)
+    path, separator = Path(path), checked_separator(separator)
     lines = _lines(path, encoding)
     if separator is None:
         lists = pc.ascii_split_whitespace(lines)
@@ -114,20 +114,16 @@ def read_long(data: object, *, record: str, item: str, label: str | None = None)
     (['milk', 'tea'], [])
     """
     table, source = as_table(data), _source(data)
-    keys, items = _column(table, record, source), _column(table, item, source)
-    _check_present(keys, record, source)
-    if not is_plain(items.type):
-        raise DataError(
-            f"{source}: column '{item}' holds {items.type} values, not one item per row.",
-            "Name a column of lists with --column instead.",
-        )
+    keys, items = column_of(table, record, source), column_of(table, item, source)
+    check_present(keys, record, source)
+    check_holds_items(items.type, item, source)
     encoded = keys.dictionary_encode().unify_dictionaries().combine_chunks()
     record_of = encoded.indices.to_numpy().astype(np.int64)
     sets = ItemSets.of_pairs(len(encoded.dictionary), record_of, as_text(items, item))
     if label is None:
         return sets
     return sets.with_labels(
-        _one_each(_column(table, label, source), record_of, label, source), label
+        one_label_each(column_of(table, label, source), record_of, label, source), label
     )
 
 
@@ -169,26 +165,16 @@ def read_column(
     (['Oslo', 'Rome'], [], ['a', 'b'])
     """
     table, source = as_table(data), _source(data)
-    values = _column(table, column, source)
-    separator = _separator(separator)
+    values = column_of(table, column, source)
+    separator = checked_separator(separator)
+    check_holds_sets(values.type, column, separator, source)
     if is_list(values.type):
-        if not is_plain(values.type.value_type):
-            raise DataError(
-                f"{source}: column '{column}' holds lists of {values.type.value_type} values.",
-                "Items must be text, numbers or dates.",
-            )
         sets = of_lists(values, trim=False)
-    elif separator is None:
-        raise UsageError(
-            f"{source}: column '{column}' holds {values.type} values, not lists.",
-            "Give with --separator what separates two items.",
-        )
-    elif is_plain(values.type):
-        sets = of_text(values, column, separator)
     else:
-        raise DataError(f"{source}: column '{column}' holds {values.type} values, not sets.")
+        assert separator is not None
+        sets = of_text(values, column, separator)
     sets = replace(sets, column=column)
-    return sets if label is None else sets.with_labels(_column(table, label, source), label)
+    return sets if label is None else sets.with_labels(column_of(table, label, source), label)
 
 
 @refusing_changes
@@ -246,6 +232,21 @@ def read_sets(
     >>> read_sets([["tea", "milk"], []]).records
     2
     """
+    check_named_columns(column, record, item, label)
+    if record is not None and item is not None:
+        return read_long(data, record=record, item=item, label=label)
+    if column is not None:
+        return read_column(data, column=column, separator=separator, label=label)
+    if isinstance(data, (str, PathLike)):
+        refuse_table(Path(data))
+        return read_transactions(Path(data), separator=separator, encoding=encoding)
+    return as_sets(data)
+
+
+def check_named_columns(
+    column: str | None, record: str | None, item: str | None, label: str | None
+) -> None:
+    """Raise `UsageError` unless the columns that are named make one of the forms of sets."""
     if (record is None) != (item is None):
         raise UsageError(
             "A table with one row per item needs the column of records and the one of items.",
@@ -256,22 +257,14 @@ def read_sets(
             "Sets are in one column, or in one row per item, not in both.",
             "Give --column COLUMN, or --record ID --item ITEM.",
         )
-    if record is not None and item is not None:
-        return read_long(data, record=record, item=item, label=label)
-    if column is not None:
-        return read_column(data, column=column, separator=separator, label=label)
-    if label is not None:
+    if label is not None and column is None and record is None:
         raise UsageError(
             "Labels are a column of a table.",
             "Name the column that holds the sets: --column COLUMN.",
         )
-    if isinstance(data, (str, PathLike)):
-        _refuse_table(Path(data))
-        return read_transactions(Path(data), separator=separator, encoding=encoding)
-    return as_sets(data)
 
 
-def _refuse_table(path: Path) -> None:
+def refuse_table(path: Path) -> None:
     """Refuse a table, which would give nonsense if it were read as a transaction file."""
     if {".csv", ".tsv", ".parquet", ".arrow", ".feather"} & set(path.suffixes):
         raise UsageError(
@@ -356,10 +349,17 @@ def _lines(path: Path, encoding: str | None) -> pa.Array:
     return pc.utf8_slice_codeunits(lines, 0, -1)
 
 
-def _one_each(
-    labels: pa.ChunkedArray, record_of: Int64Array, name: str, source: str
+def one_label_each(
+    labels: pa.ChunkedArray,
+    record_of: Int64Array,
+    name: str,
+    source: str,
+    rows: Int64Array | None = None,
 ) -> pa.ChunkedArray:
-    """The label of every record, which has to be the same in all of its rows."""
+    """Return the label of every record, which has to be the same in all of its rows.
+
+    ``rows`` are the numbers of the rows, for the message.
+    """
     _, first = np.unique(record_of, return_index=True)
     of_records = labels.take(pa.array(first))
     expected = of_records.take(pa.array(record_of))
@@ -367,24 +367,52 @@ def _one_each(
     both_missing = pc.and_(pc.is_null(labels), pc.is_null(expected))
     differing = np.flatnonzero(~np.asarray(pc.or_(same, both_missing)))
     if len(differing):
+        row = differing[0] if rows is None else rows[differing[0]]
         raise DataError(
-            f"{source}, row {differing[0] + 1}: the record has another '{name}' than in an"
-            " earlier row.",
+            f"{source}, row {row + 1}: the record has another '{name}' than in an earlier row.",
             "Give every record one label.",
         )
     return of_records
 
 
-def _check_present(keys: pa.ChunkedArray, name: str, source: str) -> None:
+def check_holds_sets(kind: pa.DataType, column: str, separator: str | None, source: str) -> None:
+    """Raise unless a column of a type holds lists, or text whose separator is known."""
+    if is_list(kind):
+        if not is_plain(kind.value_type):
+            raise DataError(
+                f"{source}: column '{column}' holds lists of {kind.value_type} values.",
+                "Items must be text, numbers or dates.",
+            )
+    elif separator is None:
+        raise UsageError(
+            f"{source}: column '{column}' holds {kind} values, not lists.",
+            "Give with --separator what separates two items.",
+        )
+    elif not is_plain(kind):
+        raise DataError(f"{source}: column '{column}' holds {kind} values, not sets.")
+
+
+def check_holds_items(kind: pa.DataType, item: str, source: str) -> None:
+    """Raise unless a column of a type holds one item in each row."""
+    if not is_plain(kind):
+        raise DataError(
+            f"{source}: column '{item}' holds {kind} values, not one item per row.",
+            "Name a column of lists with --column instead.",
+        )
+
+
+def check_present(keys: pa.ChunkedArray, name: str, source: str, first: int = 0) -> None:
+    """Raise if a row belongs to no record; ``first`` is the number of the first of the rows."""
     if keys.null_count:
-        row = int(np.flatnonzero(np.asarray(pc.is_null(keys)))[0]) + 1
+        row = int(np.flatnonzero(np.asarray(pc.is_null(keys)))[0]) + first + 1
         raise DataError(
             f"{source}, row {row}: column '{name}' is missing.",
             "Fill it in; it says which items belong together.",
         )
 
 
-def _column(table: pa.Table, name: str, source: str) -> pa.ChunkedArray:
+def column_of(table: pa.Table, name: str, source: str) -> pa.ChunkedArray:
+    """Return a column, or raise with the names of similar ones."""
     if name not in table.column_names:
         raise UsageError(
             f"{source} has no column '{name}'.", did_you_mean(name, table.column_names)
@@ -396,7 +424,8 @@ def _source(data: object) -> str:
     return str(data) if isinstance(data, (str, PathLike)) else f"The {type(data).__name__}"
 
 
-def _separator(separator: str | None) -> str | None:
+def checked_separator(separator: str | None) -> str | None:
+    """Return the separator that an option names; raise if it cannot be one."""
     if separator == "\\t":
         return "\t"
     if separator is not None and (separator == "" or set(separator) & set("\r\n")):

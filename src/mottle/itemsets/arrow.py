@@ -50,3 +50,23 @@ def of_text(values: pa.ChunkedArray, name: str, separator: str) -> ItemSets:
     array([0, 2, 2, 2])
     """
     return of_lists(pc.split_pattern(as_text(values, name), separator), trim=True)
+
+
+def trimmed_lists(lists: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Lists of text without blanks around items, and without items that are empty after that.
+
+    A missing list is an empty one.
+
+    >>> trimmed_lists(pa.chunked_array([[[" a", ""], None, []]])).to_pylist()
+    [['a'], [], []]
+    """
+    chunks = []
+    for chunk in lists.chunks:
+        items = pc.utf8_trim(pc.list_flatten(chunk), BLANKS)
+        kept = pc.fill_null(pc.not_equal(items, ""), True)
+        held_by = pc.list_parent_indices(chunk).filter(kept).to_numpy()
+        sizes = np.bincount(held_by, minlength=len(chunk))
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        members = pc.cast(items.filter(kept), pa.string())
+        chunks.append(pa.ListArray.from_arrays(pa.array(starts, pa.int32()), members))
+    return pa.chunked_array(chunks, pa.list_(pa.string()))

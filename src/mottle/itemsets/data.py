@@ -293,6 +293,15 @@ def _times(count: int, thing: str) -> str:
     return f"{count:,} {thing.replace('item', 'items', 1)} were"
 
 
+def are_whole_numbers(names: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether all items are whole numbers, which are sorted as such.
+
+    >>> are_whole_numbers(pa.array(["2", "10"])), are_whole_numbers(pa.array(["2", "x"]))
+    (True, False)
+    """
+    return bool(pc.all(pc.match_substring_regex(names, r"^(0|[1-9]\d{0,17})$")).as_py())
+
+
 def _encoded(values: pa.ChunkedArray | pa.Array) -> tuple[Int64Array, pa.Array]:
     """Codes of the items and their names, sorted as numbers if all of them are whole numbers.
 
@@ -303,8 +312,7 @@ def _encoded(values: pa.ChunkedArray | pa.Array) -> tuple[Int64Array, pa.Array]:
     texts = as_text(values, "item") if not pa.types.is_large_string(values.type) else values
     encoded = texts.dictionary_encode().unify_dictionaries().combine_chunks()
     names = pc.cast(encoded.dictionary, pa.string())
-    whole = pc.all(pc.match_substring_regex(names, r"^(0|[1-9]\d{0,17})$")).as_py()
-    keys = pc.cast(names, pa.int64()) if whole else names
+    keys = pc.cast(names, pa.int64()) if are_whole_numbers(names) else names
     order = pc.sort_indices(keys).to_numpy()
     code_of = np.empty(len(order), np.int64)
     code_of[order] = np.arange(len(order))

@@ -3,49 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from mottle.encoding.sensitive import SensitiveValues, encode_sensitive
 from mottle.errors import UsageError
-from mottle.graph.bit_voting import Votes, check_worlds, vote
-from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
-from mottle.guarantees.demand import Demand
 from mottle.io.owner_key import owner_key
 from mottle.io.read_sets import as_sets
-from mottle.itemsets.data import ItemSets, Sets
-from mottle.loss.set_errors import error
-from mottle.methods.base import Arrangement, Draw, MethodContext
-from mottle.methods.sets import SetMethod, method_for
+from mottle.itemsets.data import ItemSets
+from mottle.methods.sets import method_for
 from mottle.pipeline.certify import certify, method_facts
-from mottle.pipeline.item_calibration import stated_totals
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import SetRelease
-from mottle.pipeline.settings import Settings
-from mottle.pipeline.spine import Loss, Published, run
-from mottle.release.certificate import ColumnFacts, ReleaseKind, UnitFacts
-from mottle.release.links import Links
-from mottle.release.set_release import (
-    based_items,
-    check_names,
-    check_published,
-    describe_columns,
-    publish,
+from mottle.pipeline.set_records import (
+    UNIT,
+    SetRecords,
+    column_facts_of_sets,
+    notes_on_sets,
 )
+from mottle.pipeline.settings import Settings
+from mottle.pipeline.spine import run
+from mottle.release.certificate import ReleaseKind
+from mottle.release.set_release import based_items, check_names
 from mottle.release.value_totals import least_total
 from mottle.risk.certified import risk_of_sets
 from mottle.schema.context import Context
-from mottle.schema.model import Objective, Role, Schema, Unit
+from mottle.schema.model import Schema
 from mottle.utils.csprng import Secret
 
 __all__ = ["anonymize_sets"]
-
-_UNIT = "Every set is taken for that of a person of its own."
 
 
 def anonymize_sets(
@@ -145,7 +135,8 @@ def anonymize_sets(
     stated = Context.of_toml(context, "the context")
     secret = Secret.draw(seed)
     data = as_sets(data)
-    check_names(data)
+    label = None if data.labels is None else data.label_name
+    check_names(data.column, label)
     owned = None if key is None else OwnedTable.of_sets(owner_key(key), data)
     if owned is not None:
         secret = owned.secret(None, guarantee, settings, {"name": "memory"})
@@ -156,6 +147,7 @@ def anonymize_sets(
         least = least_total(demand) if totals else None
         records = SetRecords(chosen, data, data.sets(), demand, least)
     part = run(records, chosen.name, demand, settings, secret, clock)
+    unbased = data.universe - len(based_items(part.published.table.column(data.column)))
     certificate = certify(
         part.measurements,
         settings,
@@ -163,12 +155,16 @@ def anonymize_sets(
         demand,
         kind=ReleaseKind.SETS,
         method=method_facts(chosen.name, chosen.title, chosen.paper, part.measurements.facts),
-        columns=_column_facts(data),
+        columns=column_facts_of_sets(
+            data.column,
+            label,
+            None if data.labels is None else data.labels.type,
+        ),
         sensitive=sensitive,
         protected=None if data.labels is None else "label",
-        notes=_notes(data, part.published.table),
+        notes=(*data.notes, *notes_on_sets(data.universe, unbased)),
         seconds=clock.seconds,
-        unit=UnitFacts(protects=Unit.PERSON, statement=_UNIT),
+        unit=UNIT,
         risk_before=risk_of_sets(data),
         context=stated,
         cover_check="possible worlds",
@@ -183,76 +179,8 @@ def anonymize_sets(
     return SetRelease(published.table, published.columns, certificate, links)
 
 
-@dataclass(frozen=True)
-class SetRecords:
-    """Sets of items as the spine takes them."""
-
-    method: SetMethod
-    data: ItemSets
-    sets: Sets
-    demand: Demand
-    least_total: int | None = None  # fewest records that a published total counts; None: no totals
-
-    @property
-    def size(self) -> int:
-        """Number of records."""
-        return self.data.records
-
-    def arrange(self, context: MethodContext) -> Arrangement:
-        """Build the graph by the method."""
-        return self.method.arrange(self.sets, self.demand, context)
-
-    def cover(self, graph: Graph) -> Votes:
-        """Find base sets, uncertain items and distances by bit voting."""
-        return vote(graph, self.sets)
-
-    def loss(self, graph: Graph, covered: Votes, objective: Objective | None) -> Loss:
-        """Measure SET12's error rate."""
-        lost = error(graph, self.sets, covered)
-        return Loss(lost.rate, overall=lost.flipped)
-
-    def check_cover(self, graph: Graph, covered: Votes) -> dict[str, Any]:
-        """Check invariant 2: every preimage is a possible world."""
-        return {"pairs": check_worlds(graph, self.sets, covered)}
-
-    def publish(self, covered: Votes, links: Links, draw: Draw) -> Published:
-        """Put together the outcome of the votes and the true records' labels."""
-        totals = None
-        if self.least_total is not None:
-            totals = stated_totals(self.data, covered, self.least_total)
-        table = publish(self.data, covered, links, totals)
-        return Published(table, describe_columns(self.data, totals))
-
-    def check_published(self, published: Published, links: Links) -> dict[str, Any]:
-        """Check invariant 5: only sets and labels are published, in random order."""
-        return check_published(self.data, published.table, links)
-
-
 def _sensitive(data: ItemSets) -> tuple[SensitiveValues, ...]:
     if data.labels is None:
         return ()
     schema = Schema.of(quasi_identifying=[], sensitive=[data.label_name])
     return encode_sensitive(pa.table({data.label_name: data.labels}), schema)
-
-
-def _column_facts(data: ItemSets) -> list[ColumnFacts]:
-    """Describe names and roles of the columns; nothing about values."""
-    columns = [ColumnFacts(name=data.column, role=Role.QUASI_IDENTIFYING, form="worlds")]
-    if data.labels is not None:
-        label_type = str(data.labels.type)
-        columns.append(ColumnFacts(name=data.label_name, role=Role.SENSITIVE, type=label_type))
-    return columns
-
-
-def _notes(data: ItemSets, published: pa.Table) -> list[str]:
-    """List what a reader of the certificate should know; no items."""
-    notes = list(data.notes)
-    unbased = data.universe - based_items(published.column(data.column))
-    if unbased:
-        notes.append(
-            f"{unbased:,} of {data.universe:,} items are in no base set: the release does not say"
-            " with what else they are held. release.items() lists them."
-        )
-    if data.universe == 0:
-        notes.append("All sets are empty, so there is nothing to hide and nothing to learn.")
-    return notes

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mottle.graph.degrees import records_by_degree
 from mottle.graph.model import Graph
+from mottle.typing import BoolArray
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Measurements:
     objective: float | None = None  # summed over records; None if the method followed none
     # Records drawn for the calibration (`mottle.pipeline.calibration_sample`), of one part alone.
     sample: str = ""
+    flipped: float | None = None  # sets: items misreported, summed over records
+    based: str = ""  # sets: which items are in base sets, as hexadecimal digits of a bitmap
 
     @classmethod
     def of(
@@ -136,7 +139,26 @@ class Measurements:
             objective=None
             if any(part.objective is None for part in parts)
             else sum(part.objective or 0.0 for part in parts),
+            flipped=None
+            if any(part.flipped is None for part in parts)
+            else sum(part.flipped or 0.0 for part in parts),
+            based=_either(part.based for part in parts),
         )
+
+    def with_sets(self, flipped: float, based: BoolArray) -> Measurements:
+        """Return the measurements of sets: items misreported, and by item, whether it is based."""
+        return replace(self, flipped=flipped, based=np.packbits(based).tobytes().hex())
+
+    def is_based(self, universe: int) -> BoolArray:
+        """[universe]: whether each item is in a base set."""
+        bits = np.frombuffer(bytes.fromhex(self.based), np.uint8)
+        return np.unpackbits(bits, count=universe).astype(np.bool_)
+
+
+def _either(bitmaps: Iterable[str]) -> str:
+    """The bits that are set in any of some bitmaps of equal length."""
+    bits = [np.frombuffer(bytes.fromhex(bitmap), np.uint8) for bitmap in bitmaps]
+    return bytes(np.bitwise_or.reduce(bits)).hex()
 
 
 _SUMMED = ("blocks", "wave", "in_plain_groups", "passes")  # facts that are summed over parts

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 
@@ -43,6 +44,12 @@ class OwnedTable:
         if data.labels is not None:
             columns[data.label_name] = data.labels
         return cls._of(key, list(columns), [pa.table(columns)])
+
+    @classmethod
+    def of_batches_of_sets(cls, key: bytes, batches: Iterator[pa.Table]) -> OwnedTable:
+        """Read sets of items and their labels in batches, as `of_sets` makes them."""
+        first = next(batches)
+        return cls._of(key, first.column_names, chain([first], batches))
 
     @classmethod
     def _of(cls, key: bytes, names: Sequence[str], batches: Iterable[pa.Table]) -> OwnedTable:

@@ -164,10 +164,9 @@ def _lists(names: pa.Array, lists: SetCells) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(lists.offsets, pa.int32()), members)
 
 
-def based_items(cells: pa.ChunkedArray) -> int:
-    """Return how many different items the base sets of some cells hold."""
-    base = pc.struct_field(cells, "base")
-    return int(pc.count_distinct(pc.list_flatten(base)).as_py())
+def based_items(cells: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Return the different items that the base sets of some cells hold."""
+    return pc.unique(pc.list_flatten(pc.struct_field(cells, "base")))
 
 
 def check_published(data: ItemSets, table: pa.Table, links: Links) -> dict[str, object]:
@@ -183,11 +182,10 @@ def check_published(data: ItemSets, table: pa.Table, links: Links) -> dict[str, 
     return {"columns": len(expected), "row_order": "uniformly random"}
 
 
-def check_names(data: ItemSets) -> None:
+def check_names(column: str, label: str | None) -> None:
     """Raise `UsageError` if columns would have the same name in release.csv."""
-    taken = {data.column, *(f"{data.column}.{part}" for part in set_cell_text.PARTS)}
-    if data.labels is not None and data.label_name in taken:
+    if label in {column, *(f"{column}.{part}" for part in set_cell_text.PARTS)}:
         raise UsageError(
-            f"The labels cannot be named '{data.label_name}': the sets have that name.",
+            f"The labels cannot be named '{label}': the sets have that name.",
             "Rename the column of labels.",
         )

@@ -12,6 +12,7 @@ from markupsafe import escape
 
 from mottle.errors import MottleError, UsageError
 from mottle.io.batch_source import Source
+from mottle.itemsets.data import ItemSets
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
 from mottle.report.content import EXAMPLES, Owner
@@ -69,12 +70,12 @@ class InternalReport:
             people = release.links.original_of_row[:EXAMPLES].tolist()
         return page_of(release, replace(self.owner, examples=people))
 
-    def owner_of(self, original: Source, people: Sequence[int]) -> Owner:
+    def owner_of(self, original: Source | ItemSets, people: Sequence[int]) -> Owner:
         """Return what the owner knows about a release whose rows were read in batches.
 
         Parameters
         ----------
-        original : Source
+        original : Source or ItemSets
             The original rows.
         people : sequence of int
             The original rows of the first records.

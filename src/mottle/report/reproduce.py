@@ -43,7 +43,8 @@ def command_of_sets(certificate: Certificate) -> str:
     words = ["mottle", "anonymize-sets", "DATA", *_guarantee_and_method(certificate)]
     labels = [column.name for column in certificate.columns[1:]]
     words += [word for label in labels for word in ("--sensitive-label", label)]
-    return shlex.join([*words, *_run_options(certificate), "-o", "released"])
+    words += [*_run_options(certificate), *_engine_options(certificate.engine)]
+    return shlex.join([*words, "-o", "released"])
 
 
 def _guarantee_and_method(certificate: Certificate) -> Iterator[str]:

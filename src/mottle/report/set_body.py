@@ -46,7 +46,7 @@ def sets_body(release: SetReleaseData, certificate: Certificate, owner: Owner | 
             *_sizes(release, original),
             *_labels(release, original),
         ],
-        accuracy=measure_set_accuracy(holders, before),
+        accuracy=measure_set_accuracy(release, holders, before),
         figures=_figures(release, certificate, original),
         command=command_of_sets(certificate)
         if owner is None or not owner.command
@@ -162,7 +162,7 @@ def _figures(
     }
     if certificate.flipped is not None:
         figures["the same over all records together"] = percent(certificate.flipped)
-    unbased = (certificate.items or 0) - based_items(release.table.column(release.column))
+    unbased = (certificate.items or 0) - len(based_items(release.table.column(release.column)))
     if unbased > 0:
         figures["items in no base set, which the release says little about"] = f"{unbased:,}"
     if original is None:

@@ -24,7 +24,8 @@ class TableDigest:
     Validity, lengths and content of a column go into hash functions of their own, so that it does
     not matter where one batch ends and the next begins. A category is hashed as its text; the order
     of categories counts as well. Whole numbers count as numbers of 64 bits, because the same table
-    has them in other widths in a CSV file, a database and a data frame.
+    has them in other widths in a CSV file, a database and a data frame. What the values of a list
+    are called in its type (``item``, ``element``) differs between programs and does not count.
 
     Parameters
     ----------
@@ -32,6 +33,8 @@ class TableDigest:
         The columns that count, in the order in which they are hashed.
     by_width : bool, optional
         Whether the width of whole numbers counts, as it did in earlier versions.
+    by_list_names : bool, optional
+        Whether it counts what the values of a list are called, as it did in earlier versions.
 
     Examples
     --------
@@ -43,9 +46,12 @@ class TableDigest:
     True
     """
 
-    def __init__(self, names: Sequence[str], *, by_width: bool = False) -> None:
+    def __init__(
+        self, names: Sequence[str], *, by_width: bool = False, by_list_names: bool = False
+    ) -> None:
         self.names = tuple(names)
         self._by_width = by_width
+        self._by_list_names = by_list_names
         self._types: dict[str, str] = {}
         self._hashes: dict[tuple[str, str], hashlib.blake2b] = {}
         self._orders: dict[str, dict[tuple[object, ...], None]] = {}
@@ -62,7 +68,8 @@ class TableDigest:
             values = rows.column(name)
             if not self._by_width:
                 values = _uniform(values)
-            self._types[name] = str(values.type)
+            kind = values.type if self._by_list_names else _with_items(values.type)
+            self._types[name] = str(kind)
             if pa.types.is_dictionary(values.type):
                 order = tuple(dictionary_order(values, name).to_pylist())
                 self._orders.setdefault(name, {})[order] = None
@@ -109,6 +116,21 @@ def _uniform(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Whole numbers in one width, whatever file or database they come from."""
     narrow = pa.types.is_integer(values.type) and not pa.types.is_uint64(values.type)
     return pc.cast(values, pa.int64()) if narrow else values
+
+
+def _with_items(kind: pa.DataType) -> pa.DataType:
+    """A type of lists whose values are called ``item``, whatever they are called in a file.
+
+    >>> str(_with_items(pa.list_(pa.field("element", pa.string()))))
+    'list<item: string>'
+    """
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_with_items(kind.value_type), kind.list_size)
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_with_items(kind.value_type))
+    if pa.types.is_list(kind):
+        return pa.list_(_with_items(kind.value_type))
+    return kind
 
 
 def _content(values: pa.Array, level: str = "") -> Iterator[tuple[str, bytes]]:
@@ -203,7 +225,11 @@ class Fingerprint:
         bool
             As `fits`.
         """
-        digests = [TableDigest(self.columns, by_width=by_width) for by_width in (False, True)]
+        digests = [
+            TableDigest(self.columns),
+            TableDigest(self.columns, by_list_names=True),
+            TableDigest(self.columns, by_width=True, by_list_names=True),
+        ]
         for rows in batches:
             if not set(self.columns) <= set(rows.column_names):
                 return False

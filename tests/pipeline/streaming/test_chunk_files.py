@@ -66,4 +66,4 @@ def test_a_release_with_too_few_rows_is_refused(tmp_path: Path) -> None:
     release = anonymize(ages, Schema.of(quasi_identifying=["age"]), KAnonymity(2), seed=1)
     too_few = release.table.slice(0, 3)
     with pytest.raises(PrivacyError, match="more or fewer"):
-        write_files(iter([too_few]), release.columns, release.certificate, Outgoing(tmp_path))
+        write_files(iter([too_few]), release, release.certificate, Outgoing(tmp_path))

@@ -16,8 +16,8 @@ from postgresql_server import run
 import mottle
 from mottle import KAnonymity, Schema, StorageError
 from mottle.io.databases import database_batches
+from mottle.pipeline import streaming
 from mottle.pipeline.anonymize import Progress
-from mottle.pipeline.streaming import engine
 
 ROWS = 6000
 PEOPLE = mottle.datasets.population(ROWS, seed=5)
@@ -82,7 +82,7 @@ def test_batches_are_written_down_as_they_come(postgresql: str, tmp_path: Path) 
             grown.append(sum(path.stat().st_size for path in stage.glob("arriving*")))
             yield batch
 
-    engine.anonymize(
+    streaming.anonymize(
         pa.RecordBatchReader.from_batches(reader.schema, watched()),
         Schema.of(quasi_identifying=QI, identifying=["person_id"], rest="insensitive", unit="row"),
         KAnonymity(5),
@@ -130,7 +130,7 @@ def test_a_killed_run_goes_on_even_if_rows_come_in_another_order(
             assert (stage / "secret").read_text() == secret
             seen.update({path.name: path.stat().st_mtime_ns for path in stage.glob("chunk-*")})
 
-    engine.anonymize(
+    streaming.anonymize(
         database_batches(postgresql, table="turned"),
         SCHEMA,
         KAnonymity(5),
@@ -146,7 +146,7 @@ def test_other_rows_start_afresh(postgresql: str, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     fill_postgresql(postgresql, mottle.datasets.population(ROWS, seed=6))
     with pytest.raises(KeyboardInterrupt):
-        engine.anonymize(
+        streaming.anonymize(
             database_batches(postgresql, table="people"),
             SCHEMA,
             KAnonymity(5),
@@ -163,7 +163,7 @@ def test_other_rows_start_afresh(postgresql: str, tmp_path: Path) -> None:
         if progress.stage == "chunks" and not told:
             told.append((stage / "secret").read_text())
 
-    engine.anonymize(
+    streaming.anonymize(
         database_batches(postgresql, table="people"),
         SCHEMA,
         KAnonymity(5),
@@ -192,7 +192,7 @@ def test_a_connection_killed_while_rows_arrive_leaves_nothing(
 ) -> None:
     fill_postgresql(postgresql)
     with pytest.raises(StorageError, match="was lost") as caught:
-        engine.anonymize(
+        streaming.anonymize(
             killed_after_first(postgresql), SCHEMA, KAnonymity(5), tmp_path / "out", **RUN
         )
     assert caught.value.exit_code == 5
@@ -206,7 +206,7 @@ def test_a_connection_killed_in_a_second_attempt_keeps_the_first(
     fill_postgresql(postgresql)
     folder = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        engine.anonymize(
+        streaming.anonymize(
             database_batches(postgresql, table="people"),
             SCHEMA,
             KAnonymity(5),
@@ -217,10 +217,10 @@ def test_a_connection_killed_in_a_second_attempt_keeps_the_first(
     (stage,) = hidden(folder)
     kept = sorted(path.name for path in stage.glob("chunk-*.json"))
     with pytest.raises(StorageError, match="was lost"):
-        engine.anonymize(killed_after_first(postgresql), SCHEMA, KAnonymity(5), folder, **RUN)
+        streaming.anonymize(killed_after_first(postgresql), SCHEMA, KAnonymity(5), folder, **RUN)
     assert sorted(path.name for path in stage.glob("chunk-*.json")) == kept
     assert list(stage.glob("arriving*")) == []
-    engine.anonymize(
+    streaming.anonymize(
         database_batches(postgresql, table="people"), SCHEMA, KAnonymity(5), folder, **RUN
     )
     check_whole(folder)

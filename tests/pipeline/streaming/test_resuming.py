@@ -14,8 +14,9 @@ import pytest
 import mottle
 from mottle import KAnonymity, LDiversity, Schema, StorageError
 from mottle.io.work_folder import run_folder, work_folder
+from mottle.pipeline import streaming
 from mottle.pipeline.anonymize import Progress
-from mottle.pipeline.streaming import engine
+from mottle.pipeline.progress import Clock
 
 pytestmark = pytest.mark.usefixtures("own_work")
 
@@ -109,7 +110,7 @@ def test_ten_kills_at_random_points_end_in_one_valid_release(people: Path, tmp_p
 def test_finished_chunks_are_not_worked_on_again(people: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        engine.anonymize(
+        streaming.anonymize(
             people, SCHEMA, KAnonymity(5), folder, progress=interrupt_at("chunks", 0.5), **RUN
         )
     (stage,) = hidden(folder)
@@ -123,7 +124,7 @@ def test_finished_chunks_are_not_worked_on_again(people: Path, tmp_path: Path) -
         if progress.stage == "write" and not seen:
             seen.update({p.name: p.stat().st_mtime_ns for p in stage.glob("chunk-*.arrow")})
 
-    engine.anonymize(people, SCHEMA, KAnonymity(5), folder, progress=look, **RUN)
+    streaming.anonymize(people, SCHEMA, KAnonymity(5), folder, progress=look, **RUN)
     assert {name: seen[name] for name in kept} == kept
     check_whole(people, folder)
 
@@ -134,7 +135,7 @@ def test_an_interrupted_run_publishes_what_an_undisturbed_one_would(
     run = {**RUN, "seed": 9}
     for stage, share in (("sort", 0.1), ("chunks", 0.3), ("write", 0.5)):
         with pytest.raises(KeyboardInterrupt):
-            engine.anonymize(
+            streaming.anonymize(
                 people,
                 SCHEMA,
                 KAnonymity(5),
@@ -142,8 +143,8 @@ def test_an_interrupted_run_publishes_what_an_undisturbed_one_would(
                 progress=interrupt_at(stage, share),
                 **run,
             )
-    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "a", **run)
-    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "b", **run)
+    streaming.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "a", **run)
+    streaming.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "b", **run)
     one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
     assert one.equals(two)
 
@@ -161,7 +162,7 @@ def test_cuts_and_first_waves_are_the_same_after_an_interruption(tmp_path: Path)
     run = {"method": "buckets", "chunk_rows": 2000, "effort": 0, "seed": 9}
     for share in (0.2, 0.6):
         with pytest.raises(KeyboardInterrupt):
-            engine.anonymize(
+            streaming.anonymize(
                 data,
                 schema,
                 LDiversity(5),
@@ -169,9 +170,11 @@ def test_cuts_and_first_waves_are_the_same_after_an_interruption(tmp_path: Path)
                 progress=interrupt_at("chunks", share),
                 **run,
             )
-    certificate = engine.anonymize(data, schema, LDiversity(5), tmp_path / "a", **run).certificate
+    certificate = streaming.anonymize(
+        data, schema, LDiversity(5), tmp_path / "a", **run
+    ).certificate
     assert certificate.method.wave > 0
-    engine.anonymize(data, schema, LDiversity(5), tmp_path / "b", **run)
+    streaming.anonymize(data, schema, LDiversity(5), tmp_path / "b", **run)
     one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
     assert one.equals(two)
 
@@ -181,15 +184,15 @@ def test_another_content_or_another_command_starts_afresh(people: Path, tmp_path
     copy.write_bytes(people.read_bytes())
     stop = interrupt_at("chunks", 0.5)
     with pytest.raises(KeyboardInterrupt):
-        engine.anonymize(copy, SCHEMA, KAnonymity(5), folder, progress=stop, **RUN)
+        streaming.anonymize(copy, SCHEMA, KAnonymity(5), folder, progress=stop, **RUN)
     (stage,) = hidden(folder)
     secret = (stage / "secret").read_text()
     pq.write_table(mottle.datasets.population(ROWS, seed=6), copy)
     with pytest.raises(KeyboardInterrupt):
-        engine.anonymize(copy, SCHEMA, KAnonymity(5), folder, progress=stop, **RUN)
+        streaming.anonymize(copy, SCHEMA, KAnonymity(5), folder, progress=stop, **RUN)
     assert hidden(folder) == [stage]
     assert (stage / "secret").read_text() != secret
-    engine.anonymize(copy, SCHEMA, KAnonymity(7), folder, **RUN)
+    streaming.anonymize(copy, SCHEMA, KAnonymity(7), folder, **RUN)
     assert hidden(folder) == []
     check_whole(copy, folder)
 
@@ -198,9 +201,9 @@ def test_the_same_command_does_not_run_twice_at_once(people: Path, tmp_path: Pat
     def again(progress: Progress) -> None:
         if progress.stage == "chunks":
             with pytest.raises(StorageError, match="already running"):
-                engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **RUN)
+                streaming.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **RUN)
 
-    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", progress=again, **RUN)
+    streaming.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", progress=again, **RUN)
     check_whole(people, tmp_path / "out")
 
 
@@ -210,14 +213,14 @@ def test_a_run_that_was_killed_after_it_had_published_is_not_repeated(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine.Clock, "report_end", killed)
+    monkeypatch.setattr(Clock, "report_end", killed)
     folder = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN)
+        streaming.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN)
     monkeypatch.undo()
     before = (folder / "release.csv").read_bytes()
     assert len(hidden(folder)) == 1
-    certificate = engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN).certificate
+    certificate = streaming.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN).certificate
     assert certificate.rows == ROWS
     assert (folder / "release.csv").read_bytes() == before
     assert hidden(folder) == []
@@ -252,7 +255,7 @@ def test_nothing_of_the_original_is_ever_in_the_folder_that_is_published(
     folder = tmp_path / "out"
     for stage, share in (("sort", 0.1), ("chunks", 0.5), ("write", 0.5)):
         with pytest.raises(KeyboardInterrupt):
-            engine.anonymize(
+            streaming.anonymize(
                 people,
                 SCHEMA,
                 KAnonymity(5),
@@ -265,5 +268,5 @@ def test_nothing_of_the_original_is_ever_in_the_folder_that_is_published(
         for path in (work, *work.rglob("*")):
             private = 0o700 if path.is_dir() else 0o600
             assert stat.S_IMODE(path.lstat().st_mode) == private, path
-    engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN)
+    streaming.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN)
     assert not list((tmp_path / "work").iterdir()), "nothing is left after success"

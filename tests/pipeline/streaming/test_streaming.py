@@ -18,7 +18,7 @@ from mottle.errors import DataError, GuaranteeError, StorageError
 from mottle.evaluation.workloads import cube_divergence
 from mottle.guarantees.base import Guarantee
 from mottle.methods.buckets.tree import CutError, Knowledge, Summary
-from mottle.pipeline.streaming import engine
+from mottle.pipeline import streaming
 from mottle.release.certificate import Certificate
 from mottle.schema.reading import ReadOptions
 
@@ -66,7 +66,7 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
 ) -> None:
     table, schema = population
     run = {"method": method, "seed": 1}
-    certificate = engine.anonymize(
+    certificate = streaming.anonymize(
         file, schema, guarantee, tmp_path / "out", chunk_rows=chunk_rows, **run
     ).certificate
     memory = mottle.anonymize(table, schema, guarantee, **run)
@@ -116,7 +116,7 @@ def test_buckets_lose_in_chunks_what_they_lose_in_memory(
     streamed, held = [], []
     for seed in (1, 2):  # chance alone moves single runs by some percent
         run = {"method": "buckets", "effort": 0, "seed": seed}
-        certificate = engine.anonymize(
+        certificate = streaming.anonymize(
             tmp_path / "people.parquet",
             schema,
             guarantee,
@@ -162,7 +162,7 @@ def test_a_cut_that_fails_ends_the_run_and_leaves_nothing_behind(
     for sizes in (range(2000, 5000), range(100, 400)):
         failing_for(sizes)
         with pytest.raises(CutError):
-            engine.anonymize(
+            streaming.anonymize(
                 tmp_path / "people.parquet",
                 schema,
                 CAPS,
@@ -178,7 +178,7 @@ def test_blocks_may_be_much_larger_than_chunks(
     population: tuple[pa.Table, Schema], file: Path, tmp_path: Path
 ) -> None:
     table, schema = population
-    certificate = engine.anonymize(
+    certificate = streaming.anonymize(
         file, schema, LDiversity(2), tmp_path / "out", chunk_rows=50, effort=0
     ).certificate
     assert certificate.engine.chunks >= ROWS // 50
@@ -198,7 +198,7 @@ def test_every_kind_of_column_comes_out_as_in_memory(
     schema = schema.with_rest("insensitive")
     with pa.ipc.new_file(tmp_path / "people.arrow", table.schema) as writer:
         writer.write_table(table, max_chunksize=7)
-    engine.anonymize(
+    streaming.anonymize(
         tmp_path / "people.arrow", schema, KAnonymity(4), tmp_path / "out", chunk_rows=12
     )
     memory = mottle.anonymize(table, schema, KAnonymity(4))
@@ -219,7 +219,7 @@ def test_names_that_arrow_reads_as_paths_or_adds_itself(tmp_path: Path) -> None:
     table = pa.table({".a": ["x", "y", "x", "y"] * 5, "count_all": list(range(20))})
     pq.write_table(table, tmp_path / "odd.parquet")
     schema = Schema.of(quasi_identifying=table.column_names)
-    engine.anonymize(
+    streaming.anonymize(
         tmp_path / "odd.parquet", schema, KAnonymity(3), tmp_path / "out", chunk_rows=9
     )
     release = mottle.read_release(tmp_path / "out")
@@ -234,7 +234,7 @@ def test_ordered_categories_of_the_data_stay_ordered(tmp_path: Path) -> None:
     table = pa.table({"size": sizes, "kept": sizes})
     pq.write_table(table, tmp_path / "sizes.parquet")
     schema = Schema.of(quasi_identifying=["size"], insensitive=["kept"])
-    engine.anonymize(
+    streaming.anonymize(
         tmp_path / "sizes.parquet", schema, KAnonymity(3), tmp_path / "out", chunk_rows=9
     )
     columns = {column.name: column for column in mottle.read_release(tmp_path / "out").columns}
@@ -248,7 +248,7 @@ def test_numbers_in_bins_are_capped_by_bin_as_in_memory(
         quasi_identifying=QI, sensitive=["income"], bins={"income": 6}, rest="insensitive"
     )
     guarantee = LDiversity(3)
-    certificate = engine.anonymize(
+    certificate = streaming.anonymize(
         file, schema, guarantee, tmp_path / "out", chunk_rows=1500, effort=0
     ).certificate
     memory = mottle.anonymize(population[0], schema, guarantee, effort=0)
@@ -267,7 +267,7 @@ def test_several_sensitive_columns_are_capped_jointly_and_each(
         sensitive=["diagnosis", "marital_status"],
         rest="insensitive",
     )
-    certificate = engine.anonymize(
+    certificate = streaming.anonymize(
         tmp_path / "people.parquet", schema, LDiversity(2), tmp_path / "out", effort=0
     ).certificate
     memory = mottle.anonymize(table, schema, LDiversity(2), effort=0)
@@ -282,7 +282,7 @@ def test_text_files_get_the_types_they_would_get_in_memory(
     path = tmp_path / "people.csv"
     pa.csv.write_csv(table, path)
     schema = population[1].with_rest("insensitive")
-    engine.anonymize(
+    streaming.anonymize(
         path,
         schema,
         KAnonymity(5),
@@ -305,7 +305,7 @@ def test_readers_that_can_be_read_once_are_copied(
 ) -> None:
     table, schema = population
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=500))
-    certificate = engine.anonymize(
+    certificate = streaming.anonymize(
         reader, schema, KAnonymity(5), tmp_path / "out", method="nh", source="people of a database"
     ).certificate
     assert certificate.rows == ROWS
@@ -321,7 +321,7 @@ def test_a_seed_repeats_the_release(
     population: tuple[pa.Table, Schema], file: Path, tmp_path: Path
 ) -> None:
     for name in ("one", "two"):
-        engine.anonymize(
+        streaming.anonymize(
             file, population[1], KAnonymity(5), tmp_path / name, method="nh", chunk_rows=800, seed=7
         )
     one, two = (mottle.read_release(tmp_path / name).table for name in ("one", "two"))
@@ -337,7 +337,7 @@ def test_an_order_of_rows_by_file_is_not_to_be_seen(
     numbered = pa.table({"age": [30 + row % 2 for row in range(400)], "row": range(400)})
     pq.write_table(numbered, tmp_path / "rows.parquet")
     schema = Schema.of(quasi_identifying=["age"], insensitive=["row"])
-    engine.anonymize(
+    streaming.anonymize(
         tmp_path / "rows.parquet", schema, KAnonymity(5), tmp_path / "out", chunk_rows=100, seed=1
     )
     rows = mottle.read_release(tmp_path / "out").table.column("row").to_pylist()
@@ -365,7 +365,7 @@ def test_what_chunks_cannot_do_is_refused(
     words: str,
 ) -> None:
     with pytest.raises(error, match=words):
-        engine.anonymize(file, population[1], KAnonymity(5), tmp_path / "out", **options)
+        streaming.anonymize(file, population[1], KAnonymity(5), tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
 
 
@@ -374,12 +374,12 @@ def test_errors_leave_nothing_behind(
 ) -> None:
     schema = population[1]
     with pytest.raises(GuaranteeError, match="largest feasible"):
-        engine.anonymize(file, schema, LDiversity(4), tmp_path / "out")
+        streaming.anonymize(file, schema, LDiversity(4), tmp_path / "out")
     with pytest.raises(StorageError, match="does not exist"):
-        engine.anonymize(tmp_path / "none.csv", schema, KAnonymity(5), tmp_path / "out")
+        streaming.anonymize(tmp_path / "none.csv", schema, KAnonymity(5), tmp_path / "out")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(DataError, match="damaged"):
-        engine.anonymize(tmp_path / "bad.parquet", schema, KAnonymity(5), tmp_path / "out")
+        streaming.anonymize(tmp_path / "bad.parquet", schema, KAnonymity(5), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -387,11 +387,11 @@ def test_an_earlier_release_is_replaced_only_when_asked(
     population: tuple[pa.Table, Schema], file: Path, tmp_path: Path
 ) -> None:
     run = {"method": "nh", "chunk_rows": 1000}
-    engine.anonymize(file, population[1], KAnonymity(5), tmp_path / "out", **run)
+    streaming.anonymize(file, population[1], KAnonymity(5), tmp_path / "out", **run)
     with pytest.raises(StorageError, match="--overwrite"):
-        engine.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", **run)
+        streaming.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", **run)
     run |= {"overwrite": True, "another_draw": True}
-    engine.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", **run)
+    streaming.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", **run)
     assert mottle.read_release(tmp_path / "out").certificate.degree.min == 7
 
 

@@ -135,6 +135,7 @@ class AnonymizeSets(Command):
         str, typer.Option(help="See 'mottle methods --sets'.", rich_help_panel=EFFORT)
     ] = "auto"
     effort: EffortOptions
+    scale: ScaleOptions
     destination: DestinationOptions
     private: Private = None
     no_totals: Annotated[

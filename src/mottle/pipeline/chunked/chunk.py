@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -39,15 +39,18 @@ from mottle.methods.buckets.waves import published_tables, random_rank
 from mottle.orderings import Packing, by_cardinality
 from mottle.pipeline.calibration_sample import MOST_RECORDS, CalibrationSample
 from mottle.pipeline.chunked.link_column import LINKS, ROW, links_column
+from mottle.pipeline.chunked.sets.chunk import SetsOfChunk
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.rules import check_rules_hold
 from mottle.pipeline.settings import Settings
-from mottle.pipeline.spine import run
+from mottle.pipeline.spine import Records, run
 from mottle.pipeline.table_records import TableRecords
+from mottle.release.certificate import ReleaseKind
 from mottle.release.column import PublishedColumn
 from mottle.release.item_totals import ItemTotals
 from mottle.release.links import Links
+from mottle.release.set_release import set_column, set_field
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Int32Array, Int64Array
@@ -168,6 +171,7 @@ class ChunkedPlan:
     decision: Decision | None = None  # everything else that `buckets` decides
     # By name of a column of sets: how many records hold each item. Known after all chunks.
     item_totals: Mapping[str, ItemTotals] = field(default_factory=dict)
+    kind: ReleaseKind = ReleaseKind.TABLE
 
     @property
     def regions(self) -> int:
@@ -187,6 +191,9 @@ class ChunkedPlan:
     @property
     def columns(self) -> tuple[PublishedColumn, ...]:
         """The columns of the release."""
+        if self.kind is ReleaseKind.SETS:
+            (sets,) = self.codec.domains
+            return set_column(sets.name, self.item_totals.get(sets.name)), *self.codec.unchanged
         described = {
             domain.name: PublishedColumn.of_domain(
                 domain, totals, self.item_totals.get(domain.name)
@@ -200,6 +207,10 @@ class ChunkedPlan:
     @property
     def fields(self) -> pa.Schema:
         """The columns of the release as an Arrow schema."""
+        if self.kind is ReleaseKind.SETS:
+            sets, *labels = self.columns
+            fields = [set_field(sets.name, sets.item_totals), *(one.field() for one in labels)]
+            return pa.schema(fields)
         return pa.schema([column.field() for column in self.columns])
 
     def anonymize(
@@ -281,12 +292,10 @@ class ChunkedPlan:
         on_progress: Callable[[float], None],
     ) -> _Done:
         codes, demand = self._codes(rows), self._demand(rows)
-        schema = self.codec.schema
-        check_rules_hold(schema, codes)
-        method = methods.get(self.method)
-        arranged = codes if method.sets is SetColumns.VOTED else along_orders(codes)
+        check_rules_hold(self.codec.schema, codes)
+        records = self._records(rows, codes, demand)
         part = run(
-            TableRecords(method, self._unchanged(rows), schema, codes, arranged, demand),
+            records,
             self.method,
             demand,
             replace(self.settings, effort=seconds),
@@ -302,7 +311,18 @@ class ChunkedPlan:
         measured = replace(
             part.measurements, sample=self._sample(number, part.published.table, links, codes)
         )
+        if isinstance(records, SetsOfChunk):
+            measured = records.measured(measured, part.loss, part.published.table)
         return _Done(table, measured, codes, demand, links.graph, links.truth)
+
+    def _records(self, rows: pa.Table, codes: Codes, demand: Demand) -> Records[Any]:
+        """The records of a chunk as the spine takes them."""
+        unchanged = self._unchanged(rows)
+        if self.kind is ReleaseKind.SETS:
+            return SetsOfChunk.of(self.method, codes, unchanged, demand)
+        method = methods.get(self.method)
+        arranged = codes if method.sets is SetColumns.VOTED else along_orders(codes)
+        return TableRecords(method, unchanged, self.codec.schema, codes, arranged, demand)
 
     def _sample(self, number: int, table: pa.Table, links: Links, codes: Codes) -> str:
         """The chunk's share of the records on which the release is calibrated."""

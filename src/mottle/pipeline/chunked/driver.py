@@ -36,6 +36,7 @@ from mottle.pipeline.certify import (
     warn_about_text,
 )
 from mottle.pipeline.chunked.chunk import ChunkedPlan, RowCodec
+from mottle.pipeline.chunked.sets.run import certify_sets, decided_facts, like_table_method
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.item_calibration import sampled_item_totals
 from mottle.pipeline.measurements import Measurements
@@ -175,6 +176,7 @@ def drive(
     *,
     to_count: Sequence[str] = (),
     numbered: bool = False,
+    kind: ReleaseKind = ReleaseKind.TABLE,
 ) -> ChunkedRun:
     """Anonymize a table chunk by chunk.
 
@@ -196,6 +198,9 @@ def drive(
         The columns that may name people; see `mottle.pipeline.unit.columns_to_count`.
     numbered : bool
         Whether rows carry their number in the input, for the owner's links.
+    kind : ReleaseKind
+        Whether a table is released, or sets: a table whose only quasi-identifier is a set of items,
+        and with at most one other column, which holds labels.
 
     Returns
     -------
@@ -223,8 +228,9 @@ def drive(
             numbered,
             people is not None and people.repeated,
         )
-        warn_about(survey.unchanged, schema.survey_weight)
-        warn_about_text(schema, codec.domains)
+        if kind is ReleaseKind.TABLE:
+            warn_about(survey.unchanged, schema.survey_weight)
+            warn_about_text(schema, codec.domains)
         check_rules(schema, codec.domains)
         if guarantee.about_values and len(codec.sensitive) < 2:  # refuse before rows are sorted
             _demand(guarantee, codec, survey.rows, *_single_combinations(codec))
@@ -233,10 +239,11 @@ def drive(
         risk_before = engine.risk(codec)
     with clock.stage("cut"):
         demand, sensitive = _demand(guarantee, codec, survey.rows, combinations, counts)
-        method = _method(settings, guarantee, survey.rows)
+        method = _method(settings, guarantee, survey.rows, kind)
         tiers = tiers_for(demand)
         edges = math.ceil(edges_per_record(tiers)) if tiers else demand.degree
-        largest = engine.largest_chunk(codec, survey, method, edges)
+        sized = method if kind is ReleaseKind.TABLE else like_table_method(guarantee)
+        largest = engine.largest_chunk(codec, survey, sized, edges)
         largest = min(max(largest, 2 * edges), survey.rows)
         plan = ChunkedPlan(
             codec,
@@ -249,6 +256,7 @@ def drive(
             cut_regions(demand, survey.rows, largest),
             _totals(settings, survey, codec, demand),
             tiers,
+            kind=kind,
         )
         if demand.capped:
             plan = _decide(engine, plan)
@@ -256,13 +264,17 @@ def drive(
     with clock.stage("chunks"):
         parts = engine.publish(plan)
     facts = engine.facts(plan)
-    certificate = _certify(plan, guarantee, sensitive, parts, facts, survey, risk_before, clock)
+    certify_run = _certify if kind is ReleaseKind.TABLE else certify_sets
+    _check_complete(plan, parts)
+    certificate = certify_run(plan, guarantee, sensitive, parts, facts, survey, risk_before, clock)
     if settings.totals:
         with clock.stage("calibrate"):
             drawn = CalibrationSample.joined(
                 [CalibrationSample.from_text(part.sample) for part in parts]
             )
-            found = drawn.calibrate(certificate, plan.columns, codec.domains)
+            found = None
+            if kind is ReleaseKind.TABLE:
+                found = drawn.calibrate(certificate, plan.columns, codec.domains)
             least = least_total(plan.demand, _most_rows(survey, schema))
             stated = sampled_item_totals(drawn, certificate, plan.columns, codec.domains, least)
             plan = replace(plan, item_totals=stated)
@@ -297,10 +309,12 @@ def _decide(engine: Engine, plan: ChunkedPlan) -> ChunkedPlan:
     return replace(plan, decision=decision)
 
 
-def _method(settings: Settings, guarantee: Guarantee, rows: int) -> str:
+def _method(settings: Settings, guarantee: Guarantee, rows: int, kind: ReleaseKind) -> str:
     """Return the requested method, or the one that `auto` picks by rows and time."""
     if settings.method != "auto":
         return settings.method
+    if kind is ReleaseKind.SETS:
+        return like_table_method(guarantee)
     if guarantee.about_values:
         return "buckets"
     limit = PATIENCE if settings.effort is None else settings.effort
@@ -380,6 +394,13 @@ def cut_regions(demand: Demand, rows: int, largest: int) -> Int64Array:
     return np.linspace(0, rows, regions + 1).astype(np.int64)
 
 
+def _check_complete(plan: ChunkedPlan, parts: Sequence[Measurements]) -> None:
+    """Raise unless the chunks together are the table."""
+    rows, records = (sum(part.rows for part in parts), sum(part.records for part in parts))
+    if len(parts) != plan.chunks or rows != plan.rows or records != plan.rows:
+        raise PrivacyError("Invariant 3: the chunks together are not the table.")
+
+
 def _certify(
     plan: ChunkedPlan,
     guarantee: Guarantee,
@@ -390,18 +411,11 @@ def _certify(
     risk_before: RiskFigures,
     clock: Clock,
 ) -> Certificate:
-    """Certify a release whose chunks all passed their checks; raise if chunks are missing."""
+    """Certify a release of a table whose chunks all passed their checks."""
     total = Measurements.total(parts)
-    rows = plan.rows
-    if len(parts) != plan.chunks or total.rows != rows or total.records != rows:
-        raise PrivacyError("Invariant 3: the chunks together are not the table.")
     clock.gcp = total.mean_loss
     settings, codec = plan.settings, plan.codec
-    facts = dict(total.facts)
-    if plan.decision is not None:
-        facts["tiers"] = [tier.described for tier in plan.tiers]
-        facts["wave"] = plan.decision.wave
-        facts["blocks"] -= plan.decision.first_chunk  # every first wave is a chunk and no block
+    facts = decided_facts(plan, total)
     chosen = methods.get(settings.method)
     people = survey.repeats[0] if codec.schema.person is not None else None
     return certify(

@@ -9,6 +9,7 @@ from mottle import methods
 from mottle.errors import UsageError
 
 _GIGABYTE = 10**9
+DEFAULT_MEMORY = "4GB"
 BASE_BYTES = 700 * 10**6  # the program itself: libraries, compiled kernels, domains, buffers
 SMALLEST_MEMORY = 1 * _GIGABYTE
 # Most rows of a chunk: larger chunks do not reduce the loss, and an interruption would discard

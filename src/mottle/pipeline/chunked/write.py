@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -16,10 +17,10 @@ from mottle.io.write_release import (
     write_rows,
     write_secretly,
 )
+from mottle.itemsets.data import ItemSets
 from mottle.pipeline.chunked.link_column import LinkWriter
 from mottle.pipeline.destination import INTERNAL, LINK_FILE, Companions, Outgoing
 from mottle.release.certificate import Certificate
-from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.formula_guard import GUARD
 from mottle.release.rows import StoredRows
@@ -31,12 +32,12 @@ from mottle.utils.table_digest import Fingerprint
 
 def write_files(
     tables: Iterable[pa.Table],
-    columns: tuple[PublishedColumn, ...],
+    release: ReleaseData,
     certificate: Certificate,
     outgoing: Outgoing,
     *,
     companions: Companions | None = None,
-    original: Source | None = None,
+    original: Callable[[], Source | ItemSets] | None = None,
     blocks: Sequence[int] = (),
     fingerprint: Fingerprint | None = None,
     reading: ReadOptions | None = None,
@@ -50,16 +51,16 @@ def write_files(
     tables : iterable of pa.Table
         The rows in the order of the release. They carry the owner's links in an additional column
         if the companions need them.
-    columns : tuple of PublishedColumn
-        The published columns.
+    release : ReleaseData
+        The release without rows and certificate.
     certificate : Certificate
         The certificate without checksums.
     outgoing : Outgoing
         Where the files go; it gets the certificate.
     companions : Companions, optional
         What is written in addition; by default nothing.
-    original : Source, optional
-        The original with which an internal report compares the release.
+    original : callable, optional
+        Returns the original with which an internal report compares the release.
     blocks : sequence of int
         The number of blocks of the graph of every chunk, for the links.
     fingerprint : Fingerprint, optional
@@ -85,12 +86,10 @@ def write_files(
     folder, links = outgoing.folder, None
     if companions.numbered:
         links = LinkWriter(outgoing.owner[LINK_FILE], blocks, fingerprint, reading)
-    schema = pa.schema([column.field() for column in columns])
     began = time.perf_counter()
-    release = ReleaseData(schema.empty_table(), columns)
     written = write_rows(
         tables if links is None else _without_links(tables, links),
-        schema,
+        release.stored.schema,
         release.text_of,
         folder,
         text=text,
@@ -106,7 +105,8 @@ def write_files(
         sha256=written.sha256 if text else {},
     )
     people = [] if links is None else links.examples
-    release = ReleaseData(StoredRows(folder / PARQUET), columns, certificate, reading=reading)
+    rows = StoredRows(folder / PARQUET)
+    release = replace(release, stored=rows, certified=certificate, reading=reading)
     _write_reports(outgoing, release, companions, original, people)
     write_certificate(certificate, folder)
     outgoing.certificate = certificate
@@ -124,7 +124,7 @@ def _write_reports(
     outgoing: Outgoing,
     release: ReleaseData,
     companions: Companions,
-    original: Source | None,
+    original: Callable[[], Source | ItemSets] | None,
     people: Sequence[int],
 ) -> None:
     """Write the public report and the owner's, from the rows that have been written."""
@@ -133,5 +133,5 @@ def _write_reports(
         (outgoing.folder / REPORT).write_text(page_of(release)(certificate), encoding="utf-8")
     if companions.internal is not None:
         assert original is not None
-        owner = companions.internal.owner_of(original, people)
+        owner = companions.internal.owner_of(original(), people)
         write_secretly(page_of(release, owner)(certificate), outgoing.owner[INTERNAL])

@@ -1,6 +1,6 @@
 """Anonymizes tables in chunks on a Spark cluster."""
 
 from mottle.pipeline.spark.engine import SparkRelease, anonymize
-from mottle.pipeline.spark.session import anonymize_file, spark_session
+from mottle.pipeline.spark.session import anonymize_file, anonymize_sets_file, spark_session
 
-__all__ = ["SparkRelease", "anonymize", "anonymize_file", "spark_session"]
+__all__ = ["SparkRelease", "anonymize", "anonymize_file", "anonymize_sets_file", "spark_session"]

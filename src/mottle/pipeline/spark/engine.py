@@ -35,6 +35,7 @@ from mottle.methods.buckets.tree import CutError
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive
 from mottle.pipeline.chunked.risk import figures_found, risk_query
+from mottle.pipeline.chunked.sets.run import check_chunked_sets
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.owner import OwnedTable
@@ -57,8 +58,9 @@ from mottle.pipeline.spark.tasks import (
     spell_people,
 )
 from mottle.pipeline.unit import Repeats, columns_to_count
-from mottle.release.certificate import EngineFacts
+from mottle.release.certificate import EngineFacts, ReleaseKind
 from mottle.release.evidence_facts import RiskFigures
+from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Role, Schema
 from mottle.typing import Int64Array
 from mottle.utils.csprng import Secret
@@ -86,6 +88,11 @@ class SparkRelease(Release):
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"dataframe": None}
+
+
+@dataclass(frozen=True, repr=False)
+class SparkSetRelease(SetReleaseData, SparkRelease):
+    """A release of sets whose rows are in the staging folder."""
 
 
 @dataclass(frozen=True)
@@ -199,26 +206,98 @@ def anonymize_owned(
     """Anonymize as `anonymize` does, with the owner's key if there is one."""
     settings = Settings.of(**options, key=owned)
     settings = check_chunked(schema, guarantee, settings)
+    covering = schema.covering(df.columns)
+    to_count = columns_to_count(schema, arrow_schema(df))
+    return _run(
+        SparkRelease,
+        df,
+        covering,
+        guarantee,
+        settings,
+        staging=staging,
+        secret=_secret_of(owned, covering, guarantee, settings, chunk_rows),
+        chunk_rows=chunk_rows,
+        to_count=to_count,
+        kind=ReleaseKind.TABLE,
+        progress=progress,
+    )
+
+
+def anonymize_owned_sets(
+    df: DataFrame,
+    schema: Schema,
+    guarantee: Guarantee,
+    *,
+    staging: str | Path,
+    owned: OwnedTable | None = None,
+    chunk_rows: int = ROWS_PER_CHUNK,
+    progress: Callable[[Progress], None] | None = None,
+    **options: Any,
+) -> SparkSetRelease:
+    """Anonymize sets: a column of lists and, if there are any, the labels."""
+    settings = Settings.of(**options, key=owned)
+    settings = check_chunked_sets(guarantee, settings)
+    release = _run(
+        SparkSetRelease,
+        df,
+        schema,
+        guarantee,
+        settings,
+        staging=staging,
+        secret=_secret_of(owned, None, guarantee, settings, chunk_rows),
+        chunk_rows=chunk_rows,
+        to_count=(),
+        kind=ReleaseKind.SETS,
+        progress=progress,
+    )
+    assert isinstance(release, SparkSetRelease)
+    return release
+
+
+def _secret_of(
+    owned: OwnedTable | None,
+    schema: Schema | None,
+    guarantee: Guarantee,
+    settings: Settings,
+    chunk_rows: int,
+) -> Secret:
+    """The secret of a run, from the owner's key if there is one."""
+    if owned is None:
+        return Secret.draw(settings.seed)
+    return owned.secret(schema, guarantee, settings, {"name": "spark", "rows": chunk_rows})
+
+
+def _run(
+    release: type[SparkRelease],
+    df: DataFrame,
+    schema: Schema,
+    guarantee: Guarantee,
+    settings: Settings,
+    *,
+    staging: str | Path,
+    secret: Secret,
+    chunk_rows: int,
+    to_count: Sequence[str],
+    kind: ReleaseKind,
+    progress: Callable[[Progress], None] | None,
+) -> SparkRelease:
+    """Run all stages on the cluster; ``schema`` covers all columns."""
     if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
         raise UsageError("chunk_rows must be a whole number of rows.", "Try 200000.")
     folder = f"{str(staging).rstrip('/')}/mottle-{secrets.token_hex(8)}"
     clock = Clock.of(progress)
     with _in_large_batches(df.sparkSession):
         engine = SparkEngine(df, guarantee, folder, chunk_rows)
-        covering = schema.covering(df.columns)
-        secret = Secret.draw(settings.seed)
-        if owned is not None:
-            cut = {"name": "spark", "rows": chunk_rows}
-            secret = owned.secret(covering, guarantee, settings, cut)
-        to_count = columns_to_count(schema, arrow_schema(df))
-        done = drive(engine, covering, guarantee, settings, secret, clock, to_count=to_count)
+        done = drive(
+            engine, schema, guarantee, settings, secret, clock, to_count=to_count, kind=kind
+        )
         with clock.stage("shuffle"):
             released = engine.shuffle(done.plan)
     clock.report_end()
     plan = done.plan
     rows = _SparkRows(f"{folder}/{_RELEASE}", plan.fields, plan.rows)
     certificate = done.certificate.with_changes(seconds=dict(clock.seconds))
-    return SparkRelease(rows, plan.columns, certificate, dataframe=released)
+    return release(rows, plan.columns, certificate, dataframe=released)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +23,15 @@ from mottle.io.databases import DatabaseTable, redacted
 from mottle.io.lakes import is_lake
 from mottle.io.owner_key import owner_key
 from mottle.io.work_folder import VARIABLE, temporary_run_folder, work_folder
+from mottle.pipeline.chunked.contents import Contents, SetContents, TableContents
+from mottle.pipeline.chunked.memory import DEFAULT_MEMORY, memory_bytes
+from mottle.pipeline.chunked.sets.input import SetLayout
 from mottle.pipeline.destination import Destination
-from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Progress
 from mottle.pipeline.release import Release
-from mottle.pipeline.spark.engine import anonymize_owned
+from mottle.pipeline.spark.engine import SparkRelease, anonymize_owned, anonymize_owned_sets
 from mottle.report.report import InternalReport
+from mottle.schema.context import Context
 from mottle.schema.model import Schema
 from mottle.schema.reading import ReadOptions
 from mottle.utils.option_values import check_key
@@ -102,6 +106,125 @@ def anonymize_file(
         Spark is not installed, the internal report asks for examples, or a cluster has no place
         for intermediate rows.
     """
+    reading = (text or ReadOptions()).over(schema.reading)
+    contents = TableContents(data, schema, reading, source)
+    return _anonymize(
+        contents,
+        lambda stage: _as_parquet(data, stage, reading, source),
+        partial(anonymize_owned, guarantee=guarantee),
+        output,
+        master=master,
+        key=key,
+        overwrite=overwrite,
+        another_draw=another_draw,
+        report=report,
+        internal=internal,
+        work=work,
+        progress=progress,
+        options=options,
+    )
+
+
+def anonymize_sets_file(
+    data: str | Path | pa.RecordBatchReader,
+    layout: SetLayout,
+    guarantee: Guarantee,
+    output: str | Path | DatabaseTable,
+    *,
+    master: str = "local[*]",
+    source: str = "",
+    context: Context | None = None,
+    key: str | Path | bytes | None = None,
+    overwrite: bool = False,
+    another_draw: bool = False,
+    report: bool = True,
+    internal: InternalReport | None = None,
+    work: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    **options: Any,
+) -> Release:
+    """Anonymize sets of items on Spark, as `anonymize_file` does tables.
+
+    Parameters
+    ----------
+    data : str, Path or pa.RecordBatchReader
+        As for `mottle.anonymize_sets_stream`. The sets are copied to one file on this machine.
+    layout : SetLayout
+        Where the sets are.
+    guarantee : Guarantee
+        As for `mottle.anonymize_sets`.
+    output : str, Path or DatabaseTable
+        A folder, or a table of a database.
+    master : str
+        As for `anonymize_file`.
+    source : str
+        As for `anonymize_file`.
+    context : Context, optional
+        As for `mottle.anonymize_sets`.
+    key, overwrite, another_draw, report, internal, work, progress
+        As for `anonymize_file`.
+    **options : object
+        Further options of `mottle.anonymize_sets_stream`.
+
+    Returns
+    -------
+    SetRelease
+        The release, backed by what was written to ``output``.
+
+    Raises
+    ------
+    UsageError
+        As for `anonymize_file`.
+    """
+    layout.check()
+    contents = SetContents(data, layout, source, context)
+    sorting = memory_bytes(DEFAULT_MEMORY) // 2
+
+    def prepared(stage: Path) -> Path:
+        copy = stage / "input.parquet"
+        if isinstance(data, pa.RecordBatchReader):
+            arriving = stage / "arriving.parquet"
+            copied(lambda: (pa.Table.from_batches([batch]) for batch in data), arriving, source)
+            contents.open_copy(arriving, copy, sorting)
+        else:
+            contents.open(Path(data), copy, sorting)
+        return resolved(copy)
+
+    return _anonymize(
+        contents,
+        prepared,
+        partial(anonymize_owned_sets, guarantee=guarantee),
+        output,
+        master=master,
+        key=key,
+        overwrite=overwrite,
+        another_draw=another_draw,
+        report=report,
+        internal=internal,
+        work=work,
+        progress=progress,
+        options=options,
+    )
+
+
+def _anonymize(
+    contents: Contents,
+    as_parquet: Callable[[Path], Path],
+    run: Callable[..., SparkRelease],
+    output: str | Path | DatabaseTable,
+    *,
+    master: str,
+    key: str | Path | bytes | None,
+    overwrite: bool,
+    another_draw: bool,
+    report: bool,
+    internal: InternalReport | None,
+    work: str | Path | None,
+    progress: Callable[[Progress], None] | None,
+    options: dict[str, Any],
+) -> Release:
+    """Run on Spark what ``as_parquet`` writes into the folder of the run, and save the release."""
+    data, source = contents.data, contents.named
     if internal is not None and internal.examples:
         raise UsageError(
             "Examples need the number of each row in the input, which rows in Spark do not have.",
@@ -122,40 +245,36 @@ def anonymize_file(
     destination.check()
     root = work_folder(work, published=destination.published)
     note = {
-        "command": f"anonymize {redacted(source) or 'rows'} to {destination.named} on Spark",
+        "command": f"{contents.command} {redacted(source) or 'rows'} to {destination.named}"
+        " on Spark",
         "target": destination.named,
     }
     with translating_os_errors(root), temporary_run_folder(root, note) as stage:
         before = None if isinstance(data, pa.RecordBatchReader) else InputState(Path(data))
-        reading = (text or ReadOptions()).over(schema.reading)
-        rows = _as_parquet(data, stage, reading, source)
-        owned = None
-        if key is not None:
-            opened = parquet_source(rows, source)
-            covering = schema.covering(opened.types.names)
-            owned = OwnedTable.of(owner_key(key), covering, opened.read())
+        rows = as_parquet(stage)
+        opened = parquet_source(rows, source)
+        owned = None if key is None else contents.owned(owner_key(key), opened)
         scratch = resolved(stage) / "spark" if master.startswith("local") else None
         with spark_session(master, scratch) as session:
-            release = anonymize_owned(
+            release = run(
                 session.read.parquet(str(rows)),
-                schema,
-                guarantee,
+                contents.schema,
                 staging=resolved(stage),
                 owned=owned,
                 progress=progress,
                 **options,
             )
             if progress is not None:
-                progress(Progress("write", release.gcp))
+                progress(Progress("write", release.certificate.loss))
             if internal is not None:
-                owner = internal.owner_of(parquet_source(rows, source), ())
+                owner = internal.owner_of(contents.original(opened), ())
                 internal = replace(internal, owner=owner)
             if before is not None:
                 before.check()
-            release = replace(release, reading=reading)
+            release = replace(release, reading=contents.reading)
             certificate = release.save(output, internal=internal, **written)
     stored = destination.rows(release.stored.schema, certificate)
-    return Release(stored, release.columns, certificate)
+    return contents.release_of(stored, release.columns, certificate)
 
 
 def _as_parquet(

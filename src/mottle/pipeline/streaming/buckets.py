@@ -14,7 +14,7 @@ from mottle.io.atomic_write import write_atomic
 from mottle.methods.buckets.partitioned.decision import TierDecision
 from mottle.methods.buckets.partitioned.shares import RegionRows, Result, RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan
-from mottle.pipeline.streaming.external_sort import SortedRows
+from mottle.pipeline.chunked.external_sort import SortedRows
 from mottle.typing import Int64Array
 from mottle.utils.private_folders import new_private_file
 

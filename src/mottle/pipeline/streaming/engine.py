@@ -12,274 +12,50 @@ import json
 import os
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from mottle._version import __version__
 from mottle.guarantees.base import Guarantee
-from mottle.io.atomic_write import translating_os_errors, write_atomic
+from mottle.io.atomic_write import write_atomic
 from mottle.io.batch_source import (
     Source,
     content_hash,
     copied,
-    open_source,
     rows_hash,
 )
 from mottle.io.changing_input import InputState
-from mottle.io.databases import DatabaseTable, redacted
-from mottle.io.owner_key import owner_key
-from mottle.io.read_release import load_release
-from mottle.io.work_folder import empty_folder, run_folder, work_folder
+from mottle.io.work_folder import empty_folder
 from mottle.methods.buckets.partitioned.decision import WaveRelease
 from mottle.methods.buckets.partitioned.shares import RowShare
 from mottle.pipeline.chunked.chunk import TIEBREAK, ChunkedPlan, RowCodec
-from mottle.pipeline.chunked.driver import check_chunked, drive
+from mottle.pipeline.chunked.contents import Contents
+from mottle.pipeline.chunked.external_sort import SortedRows, query_row, sort_to_parquet
 from mottle.pipeline.chunked.memory import (
     BASE_BYTES,
     check_sets_fit,
     domain_bytes,
-    memory_bytes,
     rows_per_chunk,
 )
 from mottle.pipeline.chunked.risk import figures_found, risk_query
 from mottle.pipeline.chunked.survey import DomainSurvey
-from mottle.pipeline.chunked.write import write_files
-from mottle.pipeline.destination import Destination
 from mottle.pipeline.measurements import Measurements
-from mottle.pipeline.owner import OwnedTable, described_columns, fingerprint_of
-from mottle.pipeline.progress import Clock, Progress
-from mottle.pipeline.release import Release
+from mottle.pipeline.progress import Clock
 from mottle.pipeline.settings import Settings
 from mottle.pipeline.streaming.buckets import ChunkRows, StreamedPartitions
 from mottle.pipeline.streaming.chunk_files import ChunkFiles
-from mottle.pipeline.streaming.external_sort import SortedRows, query_row, sort_to_parquet
 from mottle.pipeline.streaming.value_counts import count_values
-from mottle.pipeline.unit import columns_to_count
 from mottle.release.certificate import EngineFacts
 from mottle.release.evidence_facts import RiskFigures
-from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
-from mottle.schema.reading import ReadOptions
 from mottle.typing import Int64Array
 from mottle.utils import parallel
 from mottle.utils.csprng import Secret
 from mottle.utils.dependence import MOST_ROWS
-from mottle.utils.paths import resolved
 
-
-def anonymize(
-    data: str | Path | pa.RecordBatchReader,
-    schema: Schema,
-    guarantee: Guarantee,
-    output: str | Path | DatabaseTable,
-    *,
-    memory: str | int = "4GB",
-    method: str = "auto",
-    representation: str = "range",
-    objective: str | None = None,
-    walk: str = "closed",
-    effort: float | None = None,
-    seed: int | None = None,
-    key: str | Path | bytes | None = None,
-    text: ReadOptions | None = None,
-    source: str = "",
-    chunk_rows: int | None = None,
-    totals: bool = True,
-    overwrite: bool = False,
-    another_draw: bool = False,
-    report: bool = True,
-    private: str | Path | None = None,
-    internal: InternalReport | None = None,
-    work: str | Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> Release:
-    """Anonymize a table that does not fit into memory.
-
-    ``release.parquet``, ``release.csv``, ``report.html`` and ``certificate.json`` appear in the
-    folder ``output`` together, or not at all; or the release appears in a database, in one
-    transaction. After an interruption, the same call resumes the run.
-
-    Parameters
-    ----------
-    data : str, Path or pa.RecordBatchReader
-        The path of a CSV, Parquet or Arrow file, or a reader of record batches (a database).
-    schema : Schema
-        As for `mottle.anonymize`.
-    guarantee : Guarantee
-        As for `mottle.anonymize`.
-    output : str, Path or DatabaseTable
-        A folder, or `DatabaseTable(url, table)`.
-    memory : str or int
-        The memory that the process may use, such as ``"4GB"``. It determines how many rows are
-        worked on at once, as docs/scale.md describes.
-    method : str
-        ``"nh"`` or ``"freeform"`` for k-anonymity, ``"buckets"`` for sensitive values; ``"auto"``
-        picks one.
-    representation : {"range", "set"}
-        As for `mottle.anonymize`.
-    objective : {"reading", "ncp", "entropy"}, optional
-        As for `mottle.anonymize`; frequencies are those of the whole table.
-    walk : {"closed", "closed-printed", "backtracking"}
-        As for `mottle.anonymize`.
-    effort : float, optional
-        Seconds for improving the result, for each chunk.
-    seed : int, optional
-        As for `mottle.anonymize`.
-    key : str, Path or bytes, optional
-        As for `mottle.anonymize`. Memory and rows per chunk are among the options that decide.
-    text : ReadOptions, optional
-        How a file is read, completed by the options of the schema.
-    source : str
-        A name for ``data`` when it is a reader, by which an interrupted run is recognized.
-    chunk_rows : int, optional
-        Rows worked on at once, instead of what ``memory`` allows.
-    totals : bool
-        As for `mottle.anonymize`.
-    overwrite : bool
-        Whether to replace an earlier release in ``output``.
-    another_draw : bool
-        As for `Release.save`.
-    report : bool
-        As for `Release.save`.
-    private : str or Path, optional
-        As for `Release.save`.
-    internal : InternalReport, optional
-        As for `Release.save`; its owner does not have to name the original.
-    work : str or Path, optional
-        Where the private folder for intermediate rows is made, instead of ``$MOTTLE_WORK``, the
-        user's cache or the folder for temporary files (docs/files.md).
-    progress : callable, optional
-        As for `mottle.anonymize`; in addition, with the share of a stage's rows that are done.
-
-    Returns
-    -------
-    Release
-        The release, backed by the files of ``output``.
-
-    Raises
-    ------
-    UsageError
-        An option has a wrong value, or the method does not give the guarantee in chunks.
-    SchemaError, DataError, GuaranteeError
-        As for `mottle.anonymize`.
-    StorageError
-        Files exist already or cannot be written, or there is no place for intermediate rows.
-
-    Examples
-    --------
-    >>> import tempfile, mottle, pyarrow.parquet
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     people = Path(folder, "people.parquet")
-    ...     pyarrow.parquet.write_table(mottle.datasets.population(500, seed=1), people)
-    ...     schema = Schema.of(quasi_identifying=["age", "sex"], identifying=["person_id"],
-    ...                        rest="insensitive")
-    ...     release = anonymize(people, schema, mottle.KAnonymity(5), Path(folder, "out"),
-    ...                         method="nh", chunk_rows=200)
-    ...     release.num_rows, release.certificate.engine.chunks, release.certificate.degree.min
-    (500, 3, 5)
-    """
-    settings = Settings.of(
-        method=method,
-        representation=representation,
-        objective=objective,
-        walk=walk,
-        effort=effort,
-        seed=seed,
-        totals=totals,
-        key=key,
-    )
-    settings = check_chunked(schema, guarantee, settings)
-    reading = (text or ReadOptions()).over(schema.reading)
-    limit = memory_bytes(memory)
-    destination = Destination.of(
-        output,
-        report=report,
-        private=private,
-        internal=internal,
-        overwrite=overwrite,
-        another_draw=another_draw,
-        key=key,
-    )
-    named = source or (str(resolved(data)) if isinstance(data, (str, Path)) else "")
-    command = _key(
-        named,
-        schema,
-        guarantee,
-        settings,
-        limit,
-        chunk_rows,
-        reading,
-        destination.named,
-        destination.companions.numbered,
-    )
-    root = work_folder(work, published=destination.published)
-    note = {
-        "command": f"anonymize {redacted(named) or 'rows'} to {destination.named}",
-        "target": destination.named,
-    }
-    clock = Clock.of(progress)
-    with translating_os_errors(root), run_folder(root, command, note) as stage:
-        is_published = destination.recover(stage)
-        if is_published and destination.published is not None:
-            return Release.of(load_release(destination.published, in_memory=False))
-        if not is_published:
-            destination.check()
-        with closing(
-            StreamingEngine(stage, guarantee, settings, limit, chunk_rows, clock)
-        ) as engine:
-            opened = engine.open(data, reading, named)
-            covering = schema.covering(opened.types.names)
-            fingerprint = None
-            if key is not None:
-                owned = OwnedTable.of(owner_key(key), covering, opened.read())
-                cut = {"name": "streaming", "memory": limit, "rows": chunk_rows}
-                engine.use_secret(owned.secret(covering, guarantee, settings, cut))
-                fingerprint = owned.fingerprint(engine.secret)
-            elif private is not None:
-                fingerprint = fingerprint_of(covering, opened.read(), engine.secret)
-            done = drive(
-                engine,
-                covering,
-                guarantee,
-                settings,
-                engine.secret,
-                clock,
-                to_count=columns_to_count(schema, opened.types),
-                numbered=destination.companions.numbered,
-            )
-        if is_published:  # and its run was killed before it ended
-            certificate = done.certificate
-        else:
-            with destination.publishing(stage) as outgoing:
-                certificate = write_files(
-                    engine.rows_in_order(done.plan),
-                    done.plan.columns,
-                    done.certificate,
-                    outgoing,
-                    companions=destination.companions,
-                    original=opened,
-                    blocks=[part.blocks for part in done.parts],
-                    fingerprint=fingerprint,
-                    reading=reading,
-                    text=destination.published is not None,
-                    on_progress=partial(clock.report_share, "write", done.plan.rows),
-                )
-                engine.check_input()  # an internal report has read it again
-        clock.report_end()
-    return Release(destination.rows(done.plan.fields, certificate), done.plan.columns, certificate)
-
-
-def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> str:
-    """Identify the command of an interrupted run; the input's content is compared later."""
-    columns = described_columns(schema, [column.name for column in schema.columns])
-    stated = [schema.rest, schema.unit, schema.rules]
-    words = [__version__, named, columns, stated, repr(guarantee), repr(options)]
-    return hashlib.sha256(json.dumps(words, default=str).encode()).hexdigest()[:32]
+INPUT = "input.parquet"  # the copy of the input in the folder of a run
 
 
 class StreamingEngine:
@@ -315,30 +91,26 @@ class StreamingEngine:
         if self.input is not None:
             self.input.check()
 
-    def open(self, data: str | Path | pa.RecordBatchReader, text: ReadOptions, name: str) -> Source:
+    def open(self, contents: Contents) -> Source:
         """Open the input; discard an earlier attempt if the content has changed."""
         with self.clock.stage("read"):
-            self.source = self._open(data, text, name)
+            self.source = self._open(contents)
         return self.source
 
-    def _open(
-        self, data: str | Path | pa.RecordBatchReader, text: ReadOptions, name: str
-    ) -> Source:
-        copy = self.stage / "input.parquet"
-        if isinstance(data, (str, Path)):
+    def _open(self, contents: Contents) -> Source:
+        data, copy = contents.data, self.stage / INPUT
+        sorting = (self.memory - BASE_BYTES) // 2
+        if not isinstance(data, pa.RecordBatchReader):
             path = Path(data)
             self.input = InputState(path)
             self._forget_unless(content_hash(path))
-            return open_source(path, copy, text)
+            return contents.open(path, copy, sorting)
         arriving = self.stage / "arriving.parquet"
         arriving.unlink(missing_ok=True)
-        copied(lambda: (pa.Table.from_batches([batch]) for batch in data), arriving, name)
+        copied(lambda: (pa.Table.from_batches([batch]) for batch in data), arriving, contents.named)
         self._forget_unless(rows_hash(arriving), spare=arriving)
-        if copy.exists():
-            arriving.unlink()  # the same rows; a database may send them in another order
-        else:
-            os.replace(arriving, copy)
-        return open_source(copy, copy, text)
+        # If there is a copy, it has the same rows; a database may send them in another order.
+        return contents.open_copy(arriving, copy, sorting)
 
     def _forget_unless(self, content: str, spare: Path | None = None) -> None:
         """Empty the folder unless it was made from the same content and holds the secret."""
@@ -353,7 +125,7 @@ class StreamingEngine:
     def use_secret(self, secret: Secret) -> None:
         """Replace the secret; discard an earlier attempt unless it had the same."""
         if self.secret != secret:
-            empty_folder(self.stage, spare=self.stage / "input.parquet")
+            empty_folder(self.stage, spare=self.stage / INPUT)
             self._keep_secret(secret)
             write_atomic(self.stage / "input.sha256", self.content)
 

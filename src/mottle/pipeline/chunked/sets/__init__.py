@@ -1,0 +1,1 @@
+"""Sets of items in chunks: their input, one chunk of them, and their certificate."""
