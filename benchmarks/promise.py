@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -173,33 +173,47 @@ def failed_draws(case: Case, seeds: range, draws: int) -> tuple[int, int]:
 
 
 def failures(draws: int = 300, *cases: int) -> None:
-    """How often a cut fails: on the true table, and on worlds of its proof."""
+    """How often a cut fails: on the true table, and on worlds of its proof.
+
+    A case whose kept row has fewer draws goes on after them; one that has all is run anew.
+    """
     rows = kept_failures()
-    parts = [range(first, min(first + AT_ONCE, draws)) for first in range(0, draws, AT_ONCE)]
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes use all cores
     with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
         chosen = CASES if not cases else [CASES[number] for number in cases]
-        found = [
-            [pool.submit(failed_draws, case, part, draws) for part in parts] for case in chosen
-        ]
-        for case, results in zip(chosen, found, strict=True):
-            failed = [0, 0]
-            for part, result in zip(parts, results, strict=True):
+        found = []
+        for case in chosen:
+            done, *failed = rows.get(case[0], [0, 0, 0])
+            if done >= draws:
+                done, failed = 0, [0, 0]
+            parts = [range(at, min(at + AT_ONCE, draws)) for at in range(done, draws, AT_ONCE)]
+            results = [pool.submit(failed_draws, case, part, draws) for part in parts]
+            found.append((case[0], failed, zip(parts, results, strict=True)))
+        for name, failed, results in found:
+            for part, result in results:
                 failed = [sum(both) for both in zip(failed, result.result(), strict=True)]
-                print(case[0], part.stop, failed, flush=True)
-            rows[case[0]] = [draws, *[f"{n} ({upper(n, draws):.1%})" for n in failed]]
-            write([[each[0], *rows[each[0]]] for each in CASES if each[0] in rows])
+                print(name, part.stop, failed, flush=True)
+                rows[name] = [part.stop, *failed]
+                write(rows)
 
 
-def kept_failures() -> dict[str, list[object]]:
-    """The rows of the kept result, by case: those that are not run again stay."""
+def kept_failures() -> dict[str, list[int]]:
+    """The draws and failures of the kept result, by case."""
     file = RESULTS / "sensitive-failures.md"
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return {row[0]: [*row[1:]] for row in cells if row[0] in {case[0] for case in CASES}}
+    known = {case[0] for case in CASES}
+    return {row[0]: [int(cell.split()[0]) for cell in row[1:]] for row in cells if row[0] in known}
 
 
-def write(rows: Sequence[Sequence[object]]) -> None:
+def write(rows: Mapping[str, Sequence[int]]) -> None:
+    """Write the draws and failures of cases, with the highest chances that they leave."""
+    shown = [
+        [case[0], draws, *[f"{number} ({upper(number, draws):.1%})" for number in failed]]
+        for case in CASES
+        if case[0] in rows
+        for draws, *failed in [rows[case[0]]]
+    ]
     report(
         "sensitive-failures",
         "How often a cut of `buckets` fails, so that nothing is published",
@@ -208,7 +222,7 @@ def write(rows: Sequence[Sequence[object]]) -> None:
             f" {RELEASES} releases by other permutations of its buckets; it is cut anew with other"
             " lots. In brackets the highest chance of failure that 95 % confidence leaves.",
             markdown_table(
-                ["", "draws", "failed, true table", "failed, worlds of its proof"], rows
+                ["", "draws", "failed, true table", "failed, worlds of its proof"], shown
             ),
         ],
         "promise.py failures",
