@@ -12,9 +12,9 @@ import pytest
 import mottle
 from mottle import BetaLikeness, Caps, DataError, KAnonymity, LDiversity, Schema, UsageError
 from mottle.guarantees.base import Guarantee
+from mottle.pipeline import streaming
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.settings import Settings
-from mottle.pipeline.streaming import engine as streaming
 
 KEY = bytes(range(32))
 NAMES = ["person_id", "age", "sex", "education", "income", "diagnosis"]

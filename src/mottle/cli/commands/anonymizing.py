@@ -135,7 +135,6 @@ class AnonymizeSets(Command):
         str, typer.Option(help="See 'mottle methods --sets'.", rich_help_panel=EFFORT)
     ] = "auto"
     effort: EffortOptions
-    scale: ScaleOptions
     destination: DestinationOptions
     private: Private = None
     no_totals: Annotated[
@@ -166,6 +165,7 @@ class AnonymizeSets(Command):
     reports: ReportOptions
     overwrite: Overwrite = False
     another_draw: AnotherDraw = False
+    scale: ScaleOptions
     as_json: AsJson = False
 
     def check(self) -> None:

@@ -297,7 +297,9 @@ def _as_parquet(
 
 @contextmanager
 def spark_session(master: str, scratch: Path | None = None) -> Iterator[SparkSession]:
-    """Start a new Spark session whose workers run this Python; stop it at the end.
+    """Start a Spark session whose workers run this Python, and stop it at the end.
+
+    Where one is running already, as in a notebook, it is used and goes on running.
 
     Spark keeps shuffled rows in ``scratch``, if it is given: rows of the original would otherwise
     lie in the folder for temporary files, where they stay when the run is killed.
@@ -309,6 +311,9 @@ def spark_session(master: str, scratch: Path | None = None) -> Iterator[SparkSes
         raise UsageError(
             "Spark is not installed.", "Install it with: pip install 'mottle[spark]'."
         ) from None
+    if (running := SparkSession.getActiveSession()) is not None:
+        yield running
+        return
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = (
         SparkSession.builder.master(master)
