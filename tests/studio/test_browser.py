@@ -66,6 +66,17 @@ def visits(folder: Path) -> None:
     (folder / "visits.csv").write_text(several.to_csv(index=False))
 
 
+def type_into(browser: Browser, selector: str, text: str) -> None:
+    """Type into a field by keys alone; once more if the page was loaded again meanwhile."""
+    for _ in range(5):
+        browser.reach(selector)
+        for letter in text:
+            browser.press(letter)
+        if browser.run(f"document.querySelector({selector!r})?.value") == text:
+            return
+    raise AssertionError(f"{selector} does not hold what was typed")
+
+
 def shows(text: str) -> str:
     return f"document.body.innerText.includes({text!r})"
 
@@ -273,9 +284,7 @@ def test_from_a_table_to_a_verified_release_by_keys_alone(browser, start, tmp_pa
     browser.wait(shows("in the original"))
     enter("a[href='/attack']")
     enter("[data-post='/attack/sit']")
-    browser.reach("#search")
-    for letter in "male":
-        browser.press(letter)
+    type_into(browser, "#search", "male")
     browser.press("Enter")
     browser.wait("document.querySelector('.beliefs')")
     enter("a[href='/publish']")
