@@ -146,6 +146,7 @@ def measure(visit: Visit, times: int) -> dict[str, float]:
 
     took("open the table", lambda: visit.post("/open/open", file="people.csv"))
     took("its columns for the first time", lambda: visit.page("columns") and None)
+    took("who is singled out in the roles", lambda: visit.post("/columns/measure"))
     visit.post("/promise/choose", k="10", l="", beta="")
     visit.post("/run/effort", seconds="3600")
     visit.post("/run/start")
@@ -154,6 +155,7 @@ def measure(visit: Visit, times: int) -> dict[str, float]:
     visit.wait("information lost")
     took("read the release for questions", lambda: visit.post("/use/prepare"))
     took("read the release for attacks", lambda: visit.post("/attack/sit"))
+    took("why a record is so wide", lambda: visit.post("/use/explain", row=1))
     for name in SCREENS:
         visit.page(name)
     visit.post("/run/start", replace=True)

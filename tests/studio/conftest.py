@@ -80,6 +80,13 @@ def visit() -> Iterator[Callable[[Path], Visitor]]:
         client.__exit__(None, None, None)
 
 
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recent projects of tests are not those of whoever runs them."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+
+
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
     """A folder with a small table."""

@@ -69,6 +69,7 @@ def visits(folder: Path) -> None:
 def type_into(browser: Browser, selector: str, text: str) -> None:
     """Type into a field by keys alone; once more if the page was loaded again meanwhile."""
     for _ in range(5):
+        browser.wait(f"document.querySelector({selector!r}) && document.readyState === 'complete'")
         browser.reach(selector)
         for letter in text:
             browser.press(letter)
@@ -82,23 +83,28 @@ def shows(text: str) -> str:
 
 
 def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tmp_path) -> None:
-    people(tmp_path)
+    folder = tmp_path / "hospital"
+    folder.mkdir()
+    people(folder)
     browser.requested.clear()
-    address = start(tmp_path)
+    address = start(folder)
     root = address.partition("/enter")[0]
     browser.open(address, width=1280)
     assert browser.run("location.href") == f"{root}/"
     browser.wait("document.querySelector('[data-drop]') && document.readyState === 'complete'")
     browser.run(DROP)
     browser.wait(shows("4 of 4 rows"))
-    assert (tmp_path / ".studio" / "dropped" / "dropped.csv").read_text().startswith("age,town")
+    assert (folder / ".studio" / "dropped" / "dropped.csv").read_text().startswith("age,town")
     browser.click("form[data-form='/open/open'] button")
     browser.wait(shows("50 of 300 rows"))
     browser.click("a[href='/columns']")
-    browser.wait("document.querySelector('[data-column]')")
+    assert_columns_are_dragged(browser)
     browser.click("a[href='/values']")
+    assert_breaks_are_set_on_the_line(browser)
     assert_values_are_dragged(browser)
     browser.click("a[href='/promise']")
+    browser.click("svg[data-rail]")  # the middle of 2 to 50, on a logarithmic rail
+    browser.wait("document.getElementById('k')?.value === '10'")
     browser.click("[data-post='/promise/explore']")
     browser.click("svg.frontier")
     browser.wait("document.getElementById('along') === document.activeElement")
@@ -120,11 +126,22 @@ def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tm
     browser.wait(shows("in the original"))
     browser.click("[data-post='/use/compare']")
     browser.wait(shows("Who loses most"))
-    browser.click(".next a")
+    browser.click("form[data-form='/use/explain'] button")
+    browser.wait(shows("Why record 1 is so wide"))
+    browser.click("a[href='/attack']")
     browser.click("[data-post='/attack/sit']")
     browser.click("form[data-form='/attack/pick'] button")
-    browser.wait("document.querySelector('.beliefs')")
-    browser.click(".next a")
+    browser.wait("document.querySelector('.beliefs') && document.readyState === 'complete'")
+    assert_the_slider_ticks_columns(browser)
+    browser.click("a[href='/publish']")
+    type_into(browser, "#purpose", "study")
+    browser.click("form[data-form='/publish/state'] button")
+    browser.wait(
+        "document.getElementById('purpose')?.value === 'study'"
+        " && !document.querySelector('.working')"
+    )
+    browser.click("[data-post='/publish/export']")
+    browser.wait(f"{shows('copies/release.xlsx')} && !document.querySelector('.working')")
     browser.click("[data-post='/publish/verify']")
     browser.wait(shows("Verified."))
     look_at_all(browser, root)
@@ -133,7 +150,7 @@ def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tm
     browser.click("[data-post='/quit']")
     browser.wait(shows("The studio has ended"))
     assert_nothing_left(browser, root)
-    while (tmp_path / ".studio" / "dropped").exists():  # the server ends after its answer
+    while (folder / ".studio" / "dropped").exists():  # the server ends after its answer
         time.sleep(0.05)
 
 
@@ -151,6 +168,49 @@ for (const [name, over] of steps) {
   over.dispatchEvent(new DragEvent(name, { bubbles: true, cancelable: true, dataTransfer: moved }));
 }
 """
+
+
+CARRY = """
+const column = document.querySelector("[data-column='1']");
+const lane = document.querySelector("[data-lane='%s']");
+const moved = new DataTransfer();
+const steps = [["dragstart", column], ["dragover", lane], ["drop", lane], ["dragend", column]];
+for (const [name, over] of steps) {
+  over.dispatchEvent(new DragEvent(name, { bubbles: true, cancelable: true, dataTransfer: moved }));
+}
+"""
+
+
+def assert_columns_are_dragged(browser: Browser) -> None:
+    """A column that is dropped in another lane has its role, and figures follow."""
+    ready = "document.querySelector('[data-column]') && !document.querySelector('[data-now]')"
+    for role in ("insensitive", "quasi-identifying"):
+        browser.wait(f"{ready} && document.readyState === 'complete'")
+        browser.run(CARRY % role)
+        browser.wait(f"document.querySelector(\"[data-lane='{role}'] [data-column='1']\")")
+    browser.wait(f"{ready} && document.readyState === 'complete'")
+
+
+def assert_breaks_are_set_on_the_line(browser: Browser) -> None:
+    """A click on the line of numbers puts a break there, and another takes it away."""
+    browser.wait("document.querySelector('[data-line]') && document.readyState === 'complete'")
+    for line in ("!== ''", "=== ''"):
+        browser.click("svg[data-line]")
+        browser.wait(f"document.getElementById('option-breaks').value {line}")
+        assert browser.run("document.querySelectorAll('svg[data-line] .break').length") == (
+            1 if "!" in line else 0
+        )
+
+
+def assert_the_slider_ticks_columns(browser: Browser) -> None:
+    """The slider says how many columns are known, and ticks them."""
+    browser.run(
+        "const slider = document.getElementById('columns'); slider.value = 1;"
+        "slider.dispatchEvent(new Event('input', { bubbles: true }))"
+    )
+    assert browser.run("document.querySelectorAll(\"[name^='known-']:checked\").length") == 1
+    browser.click("form[data-form='/attack/know'] button")
+    browser.wait(shows("all records that contain what is known"))
 
 
 def assert_values_are_dragged(browser: Browser) -> None:
@@ -200,13 +260,16 @@ def look_at_all(browser: Browser, root: str) -> None:
 
 def assert_hiding_stays(browser: Browser, root: str) -> None:
     """One key hides all originals, also on the next page."""
-    shown = "getComputedStyle(document.querySelector('.original')).display"
+    shown = (
+        "document.querySelector('.original') &&"
+        " getComputedStyle(document.querySelector('.original')).display"
+    )
     browser.open(f"{root}/open", width=1280)
-    assert browser.run(shown) == "block"
+    browser.wait(f"document.readyState === 'complete' && {shown} === 'block'")
     browser.press("h")
     browser.wait(f"{shown} === 'none'")
     browser.open(f"{root}/columns", width=1280)
-    browser.wait(f"{shown} === 'none'")
+    browser.wait(f"document.readyState === 'complete' && {shown} === 'none'")
     browser.press("h")
     browser.wait(f"{shown} === 'block'")
 
@@ -251,13 +314,16 @@ def test_from_a_table_to_a_verified_release_by_keys_alone(browser, start, tmp_pa
     enter("form[data-form='/open/unit'] button")
     browser.wait(shows("k counts people, by column patient"))
     enter(".next a")
+    quiet = "document.querySelector('[data-role]') && !document.querySelector('[data-now]')"
+    browser.wait(f"{quiet} && document.readyState === 'complete'")
     browser.reach("[data-role='1']")
     browser.press("5")
     browser.wait("document.querySelector('[data-role=\"1\"]').value === 'insensitive'")
     assert 'role = "insensitive"' in (tmp_path / "mottle.toml").read_text()
-    browser.wait("document.activeElement.dataset.role === '1'")
+    browser.wait(f"{quiet} && document.activeElement.dataset.role === '1'")
     browser.press("3")
     browser.wait("document.querySelector('[data-role=\"1\"]').value === 'quasi-identifying'")
+    browser.wait(f"{quiet} && document.readyState === 'complete'")
     enter("a[href='/values']")
     enter("[data-form='/values/build'] button")
     browser.wait("document.querySelector('.tree')")

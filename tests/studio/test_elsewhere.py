@@ -17,6 +17,7 @@ from arx_project import Attribute, parts_of_project, write_project
 import mottle
 from mottle.errors import UsageError
 from mottle.studio import dropped
+from mottle.studio.commands import shown_command, shown_python
 from mottle.studio.dropped import Dropped
 from mottle.studio.elsewhere import with_password
 
@@ -138,13 +139,13 @@ def test_a_table_of_a_database_is_read_and_the_shown_command_gives_the_same_rele
     here.post("/promise/choose", k="5", l="", beta="")
     here.post("/run/start")
     here.wait_for("run")
-    command = here.studio.project.shown_command("again").replace("links", "again")
+    command = shown_command(here.studio.project, "again").replace("links", "again")
     words = [sys.executable, "-m", *shlex.split(command)]
     done = subprocess.run(words, cwd=folder, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     content = (folder / "released" / "release.csv").read_bytes()
     assert (folder / "again" / "release.csv").read_bytes() == content
-    script = here.studio.project.shown_python("by-python")
+    script = shown_python(here.studio.project, "by-python")
     assert "read_database('clinic.db'" in script
     closed(here)
 

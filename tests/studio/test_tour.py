@@ -11,10 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from mottle.studio import project
+from mottle.studio.commands import shown_python
 from mottle.studio.project import Project
+from mottle.studio.recent import recent, remember
 from mottle.studio.screens import SCREENS
 
 FILES = ["release.csv", "release.parquet"]
@@ -30,8 +33,7 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
     assert first.count("<tr>") == 51
     assert "one row = one person" in first
 
-    columns = here.page("columns")
-    assert "Proposed because" in columns
+    _columns(here)
     here.post("/columns/role", column=2, role="insensitive")
     assert '+role = "insensitive"' in html.unescape(here.page("columns"))
     here.post("/undo")
@@ -73,6 +75,7 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
     here.post("/publish/verify")
     here.wait_for("verify")
     assert "Verified." in here.page("publish")
+    _publish(here, people)
     report = here.client.get("/report")
     assert "a neighbour, who knows" in report.text
     policy = report.headers["content-security-policy"]
@@ -97,6 +100,71 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
     assert "% lost</span>" not in here.page("run")
 
 
+def _columns(here) -> None:
+    """Roles are lanes; who is singled out and what depends on what follows the roles."""
+    page = here.page("columns")
+    assert "Proposed because" in page
+    assert page.count("data-lane=") == 5
+    assert "data-now" in page
+    here.post("/columns/measure")
+    first = here.studio.exposure()
+    assert [each.columns for each in first.known] == [1, 2]
+    page = here.page("columns")
+    assert "data-now" not in page
+    assert f"{first.known[1].worst[0][1]:.1%} age, sex" in page
+    here.post("/columns/role", column=1, role="insensitive")
+    assert here.studio.exposure() is None  # never figures of other roles
+    here.post("/columns/measure")
+    assert "published as it is" in here.page("columns")
+    here.post("/undo")
+    assert here.studio.exposure() == first
+
+
+def _publish(here, people: Path) -> None:
+    """Context, sign-off, signature, copies and databases leave rows and promise as they are."""
+    before = {name: (people / "released" / name).read_bytes() for name in FILES}
+    assert "Write certificate and report anew" in here.page("publish")  # a question was pinned
+    stated = {"purpose": "a study", "recipients": "us\nthem", "controls": "", "reviewer": "B. Beta"}
+    here.post("/publish/state", status=422, **stated, review_by="soon")
+    here.post("/publish/state", **stated, review_by="2031-02-03", **{"list-wp216": True})
+    here.wait_for("restate")
+    page = here.page("publish")
+    assert "Write certificate and report anew" not in page
+    assert "Verified." in page  # the rows are the same
+    assert "lines answered" in page
+    report = here.client.get("/report").text
+    assert "B. Beta" in report
+    assert "WHERE age &gt;= 60" in report
+    assert "in the original" not in report  # the truth stays here
+    assert here.studio.project.current_run() is not None
+    for suffix in ("xlsx", "sav"):
+        here.post("/publish/export", format=suffix)
+        here.wait_for("export")
+        assert (people / "copies" / f"release.{suffix}").stat().st_size > 1000
+    here.post("/publish/export", status=422, format="exe")
+    assert "copies/release.xlsx" in here.page("publish")
+    assert (
+        "outside"
+        in here.post(
+            "/publish/store", status=422, address="../out.duckdb", table="open", password=""
+        )["problem"]
+    )
+    here.post("/publish/store", address="out.duckdb", table="open", password="")
+    assert "open_certificate" in here.page("publish")
+    with duckdb.connect(str(people / "out.duckdb")) as database:
+        assert database.execute("SELECT COUNT(*) FROM open").fetchall() == [(300,)]
+    here.post("/publish/sign", status=422, key="/etc/passwd")
+    key = people / "stays-here" / "signing"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    here.post("/publish/sign", key="stays-here/signing")
+    here.wait_for("sign")
+    assert "✓ Signed." in here.page("publish")
+    here.post("/publish/state", **stated, review_by="")
+    here.wait_for("restate")
+    assert "changed since they were signed" in here.page("publish")
+    assert {name: (people / "released" / name).read_bytes() for name in FILES} == before
+
+
 def _explore(here) -> None:
     """Several k are tried in memory; what it costs stands beside the promise."""
     here.post("/promise/explore")
@@ -106,6 +174,7 @@ def _explore(here) -> None:
     assert [point["k"] for point in found["points"]][:3] == [2, 3, 5]
     assert losses == sorted(losses)
     assert found["others"]["mondrian"]["5"] > losses[2]
+    assert found["others"]["global"]["5"] > losses[2]
     assert "data-frontier" in here.page("promise")
 
 
@@ -143,15 +212,25 @@ def _use(here, people: Path) -> None:
     page = here.page("use")
     assert f'<td class="count truth">{sum(age >= 60 for age in ages)}</td>' in page
     assert page.count('class="card"') == 3
-    assert here.studio.project.state.wishes.questions == (sql,)
+    assert here.studio.project.questions == (sql,)
     assert "(current)" in page
+    here.post("/use/explain", status=422, row=0)
+    here.post("/use/explain", status=422, column=0, cell=99)
+    here.post("/use/explain", column=0, cell=0)
+    found = here.studio.explained[1]
+    assert sum(each.true for each in found.preimages) == 1
+    assert f"Why record {found.row} is so wide" in here.page("use")
+    assert found.columns[0].cell == here.studio.analysis.ready.columns[0].widest[0][0]
     here.post("/use/compare")
     page = here.page("use")
     assert "Who loses most" in page
     assert "cannot be measured" not in page
     assert "in the original 0." in page
-    here.post("/use/unpin", sql=sql)
-    assert here.studio.project.state.wishes.questions == ()
+    here.post("/run/try", k="3", l="", beta="", seconds=0)  # pinned questions measure variants
+    here.wait_for("variant")
+    assert here.studio.project.variants()[0]["error"] is not None
+    assert "questions off by" in here.page("run")
+    here.post("/run/forget")
 
 
 def _attack(here) -> None:
@@ -224,7 +303,7 @@ def _beside(here, people: Path) -> None:
 def _same_by_command_and_python(made: Project, people: Path, tmp_path: Path) -> None:
     """What the drawer shows gives the same files under the same key."""
     words = [*made.command("again"), "--private", "stays-here/again.parquet"]
-    program = made.shown_python("by-python").replace("links.parquet", "python.parquet")
+    program = shown_python(made, "by-python").replace("links.parquet", "python.parquet")
     for command in (["-m", "mottle", *words], ["-c", program]):
         done = subprocess.run(
             [sys.executable, *command], cwd=people, capture_output=True, text=True, check=False
@@ -307,7 +386,9 @@ def test_a_damaged_schema_is_shown_as_a_problem_and_can_be_undone(visit, people)
         {"options": {"k": "--seed"}},
         {"options": {"k": "5", "beta": "."}},
         {"options": ["k"]},
-        {"questions": 3},
+        {"caps": {"flu": "0.2", "a=b": "0.3"}},
+        {"caps": {"flu": "2"}},
+        {"options": {"cap_rest": "nan"}},
         {"data": 3},
     ],
 )
@@ -329,6 +410,9 @@ def test_what_one_row_is_goes_into_the_schema(visit, people) -> None:
     here.post("/open/unit", unit="visit", column=0)
     assert here.studio.project.schema().person == "person_id"
     assert "k counts people, by column person_id" in here.page("open")
+    here.post("/open/unit", unit="household", column=0)
+    assert "one row = one household" in here.page("open")
+    assert 'unit = "household"' in here.studio.project.state.toml
     here.post("/open/unit", unit="row", column=0)
     assert here.studio.project.schema().person is None
     assert "one row = one row" in here.page("open")
@@ -407,3 +491,73 @@ def test_actions_that_do_not_exist_are_refused(visit, tmp_path, address) -> None
     assert here.post(address, status=404)
     assert here.client.get("/nothing").status_code == 404
     assert here.client.get("/static/../app.py").status_code == 404
+
+
+def test_caps_of_single_values_and_known_records_are_promised_and_repeated(
+    visit, people: Path, tmp_path: Path
+) -> None:
+    here = visit(people / "people.csv")
+    values = here.studio.sensitive()[0]
+    shares = values.counts / values.rows
+    rare = int(shares.argmin())
+    named = values.label(rare)
+    here.post("/promise/choose", k="3", l="", beta="", known_records="15")
+    assert "one known record gives away at most 15" in here.page("promise")
+    assert "goes along with a promise about" in here.page("promise")  # caps come next
+    here.post("/promise/cap", status=422, **{f"cap-0-{rare}": "much"}, rest="")
+    here.post("/promise/cap", **{f"cap-0-{rare}": "0.1"}, rest="")
+    page = here.page("promise")
+    assert "Not feasible" in page
+    least = -int(-10_000 * shares[rare] // 1) / 100
+    assert f"{least:g} to 100 %" in page
+    here.post("/promise/cap", **{f"cap-0-{rare}": "30"}, rest="60")
+    page = here.page("promise")
+    assert "The table can have this promise" in page
+    assert "own caps on a value of diagnosis, from 30 %" in page
+    assert named not in re.search("<title>(.*?)</title>", page)[1]
+    assert here.studio.project.state.wishes.caps == {named: "0.3"}
+    here.post("/promise/choose", k="3", l="", beta="", known_records="15")
+    assert here.studio.project.state.wishes.caps == {named: "0.3"}  # they stay
+    here.post("/promise/preview")
+    here.wait_for("preview")
+    here.post("/run/start")
+    here.wait_for("run")
+    certificate = json.loads((people / "released" / "certificate.json").read_text())
+    assert certificate["known_record"]["others"] <= 15
+    assert named not in json.dumps(certificate["guarantee"])
+    _same_by_command_and_python(here.studio.project, people, tmp_path)
+
+
+def test_recent_projects_are_those_that_studios_were_started_with(
+    visit, people: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "more.csv").write_text((people / "people.csv").read_text())
+    visit(other / "more.csv")
+    remember(other)
+    remember(tmp_path / "gone")
+    here = visit(people / "people.csv")
+    remember(people)
+    assert recent() == [people, other]
+    assert (tmp_path / "state" / "mottle" / "studio.json").stat().st_mode & 0o077 == 0
+    assert f"<option>{other}</option>" in here.page("open")
+    here.post("/open/recent", status=422, folder=str(tmp_path))
+    here.post("/open/open", status=422, file="../other/more.csv")
+    here.post("/open/recent", folder=str(other))
+    assert "more.csv" in here.page("open")
+    assert recent() == [other, people]
+    here.post("/open/open", status=422, file="../project/people.csv")  # one folder at a time
+
+
+def test_a_table_is_opened_by_its_path_below_the_folder(visit, people: Path) -> None:
+    here = visit(people)
+    (people / "data").mkdir()
+    (people / "people.csv").rename(people / "data" / "people.csv")
+    here.post("/open/open", file="data/people.csv")
+    assert "50 of 300 rows" in here.page("open")
+    assert here.studio.project.data_word == "./data/people.csv"
+    for name in ("released", "stays-here", ".studio"):
+        (people / name).mkdir(exist_ok=True)
+        (people / name / "people.csv").write_text("a\n1\n")
+        here.post("/open/open", status=422, file=f"{name}/people.csv")

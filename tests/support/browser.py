@@ -164,7 +164,8 @@ class Browser:
     def reach(self, selector: str) -> None:
         """Move the focus to an element by the key Tab alone."""
         here = f"document.activeElement?.matches({json.dumps(selector)})"
-        self.wait(f"document.querySelector({json.dumps(selector)})")
+        there = f"document.querySelector({json.dumps(selector)})"
+        self.wait(f"{there} && document.readyState === 'complete'")  # keys wait for the page's code
         for _ in range(400):
             if self.run(here) is True:
                 return

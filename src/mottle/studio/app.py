@@ -18,8 +18,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from mottle.errors import MottleError
+from mottle.studio.commands import shown_command, shown_python
 from mottle.studio.dropped import TooLargeError
-from mottle.studio.project import RELEASED
+from mottle.studio.layout import RELEASED
 from mottle.studio.screens import SCREENS
 from mottle.studio.screens.base import Screen
 from mottle.studio.screens.open import drop
@@ -165,16 +166,18 @@ def _rendered(studio: Studio, seal: str, screen: Screen | None) -> tuple[int, st
         except MottleError as error:
             problem, template = error, "problem.html.j2"
     try:
-        drawer = {
-            "command": project.shown_command(RELEASED),
-            "python": project.shown_python(RELEASED),
+        drawer: dict[str, Any] = {
+            "command": shown_command(project, RELEASED),
+            "python": shown_python(project, RELEASED),
             "difference": project.difference(),
+            "names_values": bool(project.state.wishes.caps),
         }
         marks = [(each, each.mark(studio)) for each in SCREENS.values()]
         said = sentence(studio)
     except MottleError as error:  # the folder .studio is damaged
         problem, template = error, "problem.html.j2"
-        drawer, marks, said = {"command": "", "python": "", "difference": ""}, [], []
+        drawer = {"command": "", "python": "", "difference": "", "names_values": False}
+        marks, said = [], []
     return status, _PAGES.get_template(template).render(
         seal=seal, screen=screen, rail=marks, sentence=said, problem=problem, **drawer, **content
     )

@@ -28,7 +28,7 @@ from mottle.guarantees.from_certificate import guarantee_on
 from mottle.pipeline.release import Release
 from mottle.release.per_person import original_of
 from mottle.schema.model import Schema
-from mottle.typing import Int64Array
+from mottle.typing import Int32Array, Int64Array
 from mottle.utils.arrow import as_text
 
 _SHOWN = 12  # records and values that are shown
@@ -105,6 +105,7 @@ class Chair:
     def prepare(self) -> Chair:
         """Do what takes long, so that pages answer quickly."""
         assert self.exposed is not None
+        assert self._texts is not None
         return self
 
     @property
@@ -123,18 +124,29 @@ class Chair:
         index = self.view.index
         return int(np.argmin(index.matches_of_points()[index.place_of]))
 
+    @cached_property
+    def _texts(self) -> list[tuple[Int32Array, pa.Array]]:
+        """By column, the code of every cell and the texts of codes, for searches."""
+        found = []
+        for name in self.original.column_names:
+            column = self.original.column(name)
+            if not pa.types.is_nested(column.type):
+                texts = pc.utf8_lower(as_text(column, name)).combine_chunks()
+                coded = pc.dictionary_encode(texts)
+                codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+                found.append((codes, coded.dictionary))
+        return found
+
     def search(self, text: str) -> list[int]:
         """The first rows with a cell that is this text, in any column."""
         wanted = text.strip().casefold()
         if not wanted:
             return []
         found = np.zeros(self.people, np.bool_)
-        for name in self.original.column_names:
-            column = self.original.column(name)
-            if not pa.types.is_nested(column.type):
-                texts = pc.utf8_lower(as_text(column, name))
-                same = pc.fill_null(pc.equal(texts, wanted), False)
-                found |= np.asarray(same.combine_chunks().to_numpy(zero_copy_only=False), np.bool_)
+        for codes, texts in self._texts:
+            place = pc.index(texts, wanted).as_py()
+            if place >= 0:
+                found |= codes == place
         return [int(row) for row in np.flatnonzero(found)[:_FOUND]]
 
     def label(self, person: int) -> str:

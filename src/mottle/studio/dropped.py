@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mottle.errors import UsageError
-from mottle.studio.project import DROPPED
+from mottle.studio.layout import DROPPED
 
 LARGEST = 2 << 30  # bytes of a dropped file
 TABLES = (

@@ -16,10 +16,10 @@ from mottle.io.databases.read import read_database
 from mottle.io.databases.url import parse
 from mottle.io.projects.arx import read_arx
 from mottle.io.projects.imported import TABLE, write_project
-from mottle.studio.project import OPTIONS, STAYS, Project
+from mottle.studio.layout import KEY, OWN
+from mottle.studio.project import Project
 from mottle.studio.state import Studio
-
-_TAKEN = frozenset({"released", STAYS, "hierarchies"})  # folders of projects themselves
+from mottle.studio.wishes import OPTIONS
 
 
 def open_database(studio: Studio, address: str, table: str, password: str) -> None:
@@ -44,15 +44,15 @@ def open_database(studio: Studio, address: str, table: str, password: str) -> No
     if not address.strip() or not table.strip():
         raise UsageError("The address or the table is missing.", "Type both.")
     try:
-        source, shown = _source(studio, address.strip(), password)
+        source, shown = source_of(studio, address.strip(), password)
         found = read_database(source, table=table)
     except MottleError as error:
-        raise _without(error, password) from None
+        raise without_password(error, password) from None
     path = studio.dropped.write(table, found)
     studio.open(str(path.relative_to(studio.project.folder)), address=shown, table=table)
 
 
-def _source(studio: Studio, address: str, password: str) -> tuple[str, str]:
+def source_of(studio: Studio, address: str, password: str) -> tuple[str, str]:
     """What the driver gets, and how the address is kept and shown."""
     if password:
         address = with_password(address, password)
@@ -102,7 +102,7 @@ def with_password(address: str, password: str) -> str:
     return f"{scheme}://{user}:{quote(password, safe='')}@{host}{rest[len(authority) :]}"
 
 
-def _without(error: MottleError, password: str) -> MottleError:
+def without_password(error: MottleError, password: str) -> MottleError:
     """The same error with nothing of the password in its words."""
     if not password or not any(
         each in text
@@ -133,7 +133,7 @@ def open_arx(studio: Studio, path: Path) -> None:
     if found.table is None:
         raise DataError("The project of ARX holds no table.", "Open the table itself.")
     name = path.name[: -len(path.suffix)]
-    if name in _TAKEN or name.startswith("."):
+    if name in OWN or name.startswith("."):
         raise UsageError("The project has the name of a folder of the studio.", "Rename the file.")
     folder = studio.places.allowed(studio.places.folders[0] / name)
     write_project(found, folder, path.name)
@@ -146,7 +146,7 @@ def open_arx(studio: Studio, path: Path) -> None:
     }
     studio.open(TABLE)
     if asked:
-        studio.project.change(options={**asked, "key": f"{STAYS}/owner.key"})
+        studio.project.change(options={**asked, "key": KEY})
 
 
 def projects_of(studio: Studio) -> list[str]:

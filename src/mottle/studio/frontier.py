@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from mottle.io.read_table import as_table
 from mottle.pipeline.anonymize import anonymize
 from mottle.schema.model import Schema
 from mottle.studio.analysis import Analysis
+from mottle.studio.variant import error_of
 from mottle.utils.progress_lines import tell_progress
 
 LADDER = (2, 3, 5, 8, 11, 15, 20, 30, 50)
@@ -30,6 +30,7 @@ QUICK = "nh"
 OTHERS = {  # methods whose loss is drawn beside a run
     "mondrian": "Mondrian",
     "classic": "the best groups of identical rows",
+    "global": "global recoding",
 }
 _SEED = 1
 
@@ -66,7 +67,7 @@ def frontier(
             made = anonymize(part, schema, KAnonymity(k), method=quick, effort=0, seed=_SEED)
         except MottleError:  # not feasible for so few rows
             continue
-        error = _error(Analysis.of(made, part), questions)
+        error = error_of(Analysis.of(made, part), questions)
         points.append({"k": k, "loss": made.certificate.gcp, "error": error})
         for name, losses in others.items():
             try:
@@ -91,18 +92,6 @@ def sample(table: pa.Table, schema: Schema) -> pa.Table:
         chosen = drawn[np.cumsum(of_person[drawn]) <= SAMPLE]
         rows = np.flatnonzero(np.isin(codes, chosen))
     return table.take(pa.array(np.sort(rows)))
-
-
-def _error(analysis: Analysis, questions: Sequence[str]) -> float | None:
-    """The median error of the questions that can be answered."""
-    found = []
-    for sql in questions:
-        try:
-            found.append(analysis.ask(sql).error)
-        except MottleError:
-            continue
-    known = [error for error in found if error is not None]
-    return median(known) if known else None
 
 
 def main(words: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ that a run executes and that the drawer shows.
 file                        what it holds
 ==========================  ================================================================
 ``mottle.toml``             roles and kinds of the columns, reading options
-``.studio/project.json``    the data, the options of the command, pinned questions
+``.studio/project.json``    the data and the options of the command
 ``.studio/history/N.json``  earlier states of both, for undo
 ``.studio/runs/N.json``     the figures of finished runs
 ``.studio/verified.json``   the release that was verified last
@@ -16,8 +16,11 @@ file                        what it holds
 ``.studio/errors.json``     how far pinned questions were off, by release
 ``.studio/audits.json``     what adversaries achieved
 ``.studio/other.toml``      how another tool's file is read
+``.studio/stored.json``     where in databases a release was written to
+``.studio/signer.pub``      the public key of the last signature by an agent
 ``.studio/dropped/``        tables from elsewhere, removed when the studio ends
 ``released/``               the release, which leaves
+``copies/``                 the same as files of other programs
 ``stays-here/``             the owner's key and links, which do not
 ==========================  ================================================================
 """
@@ -27,74 +30,22 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import re
-import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mottle.errors import DataError, StorageError
+from mottle.errors import DataError, MottleError, StorageError
 from mottle.io.staged_files import write_atomic, write_together
+from mottle.schema.context import Context
 from mottle.schema.external_release import ExternalRelease, Tool
 from mottle.schema.model import Schema
+from mottle.studio.layout import HIDDEN, STAYS, TOML, plain
+from mottle.studio.wishes import Wishes
 from mottle.utils.untrusted.text import parse_json, read_text
 
-TOML = "mottle.toml"
-RELEASED = "released"  # what leaves
-STAYS = "stays-here"  # what the owner keeps: key and links
-KEY, LINKS = f"{STAYS}/owner.key", f"{STAYS}/links.parquet"
-_HIDDEN = ".studio"
-PREVIEW = f"{_HIDDEN}/preview"
-VARIANT = f"{_HIDDEN}/variant"
-DROPPED = f"{_HIDDEN}/dropped"  # tables from elsewhere, removed when the studio ends
-_PLAIN = re.compile(r"\w[\w. -]*")  # file names that need no ./ before them
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MOST_STATES = 1000  # of the history
-# Options that the screens set, and what they write. A folder may come from somebody else: any other
-# option, such as a seed or a key that he knows, would change what the release is worth.
-OPTIONS = {
-    "k": re.compile(r"[0-9]{1,4300}"),
-    "l": re.compile(r"[0-9]{1,4300}"),
-    "beta": re.compile(r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?"),
-    "seconds": re.compile(r"[0-9]{1,5}"),
-    "key": re.compile(re.escape(KEY)),
-}
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What is asked for beside the schema: options of ``mottle anonymize``, and questions."""
-
-    data: str | None = None  # path of the table
-    address: str | None = None  # of the database that the table was read from
-    table: str | None = None  # its name there
-    options: Mapping[str, str | bool] = field(default_factory=dict)  # by name: "k": "10"
-    questions: tuple[str, ...] = ()  # SQL that measures every variant
-    scenario: str | None = None  # whom the owner is thinking of
-
-    @classmethod
-    def of(cls, content: object) -> Wishes:
-        """Read them from JSON; entries that are not known or of another type are an error."""
-        if isinstance(content, dict) and not set(content) - {each.name for each in fields(cls)}:
-            made = cls(**content)
-            if _is_sound(made):
-                return replace(made, questions=tuple(made.questions))
-        raise DataError("The project of the studio is damaged.", "Remove its folder .studio.")
-
-
-def _is_sound(wishes: Wishes) -> bool:
-    """Whether wishes that were read from a file are such as the screens write."""
-    options, questions = wishes.options, wishes.questions
-    if not isinstance(options, dict) or not isinstance(questions, list | tuple):
-        return False
-    texts = [*questions, *options.values(), wishes.data or "", wishes.scenario or ""]
-    texts += [wishes.address or "", wishes.table or ""]
-    return all(isinstance(text, str) for text in texts) and all(
-        name in OPTIONS and OPTIONS[name].fullmatch(value) is not None
-        for name, value in options.items()
-    )
 
 
 @dataclass(frozen=True)
@@ -116,7 +67,7 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._own = folder / _HIDDEN
+        self._own = folder / HIDDEN
 
     # ------------------------------------------------------------------------------------- state
 
@@ -233,6 +184,7 @@ class Project:
                 words.append(option)
             elif value is not False:
                 words += [option, str(value)]
+        words += [f"--cap={value}={share}" for value, share in wishes.caps.items()]
         return [*words, "-o", output]
 
     @property
@@ -240,49 +192,24 @@ class Project:
         """The table as it is named in a command; it lies in the project's folder."""
         return plain(self.state.wishes.data or "DATA")
 
-    def shown_command(self, output: str) -> str:
-        """The command as it is typed in a terminal, in the project's folder."""
-        words = ["mottle", *self.command(output, private=LINKS)]
-        wishes = self.state.wishes
-        if wishes.address is not None and wishes.table is not None:
-            words[2:3] = [addressed(wishes.address), f"--table={wishes.table}"]
-        return shlex.join(words)
-
-    def shown_python(self, output: str) -> str:
-        """The same in Python; it runs in the project's folder."""
-        options = self.state.wishes.options
-        guarantees = [
-            f"mottle.{name}({options[option]})"
-            for option, name in (("k", "KAnonymity"), ("l", "LDiversity"), ("beta", "BetaLikeness"))
-            if option in options
-        ]
-        more = ""
-        if "key" in options:
-            more += f", key={str(options['key'])!r}"
-        if "seconds" in options:
-            more += f", effort={options['seconds']}"
-        lines = ["import mottle", "", f'schema = mottle.Schema.read("{TOML}")']
-        wishes, data = self.state.wishes, repr(self.data_word)
-        if not guarantees or wishes.data is None:
-            return "\n".join(lines)
-        if wishes.address is not None:
-            source = addressed(wishes.address)
-            lines.append(f"table = mottle.read_database({source!r}, table={wishes.table!r})")
-            data = "table"
-        return "\n".join(
-            [
-                *lines,
-                f"guarantee = {' & '.join(guarantees)}",
-                f"release = mottle.anonymize({data}, schema, guarantee{more})",
-                f"release.save({output!r}, private={LINKS!r})",
-            ]
-        )
-
     # ------------------------------------------------------------------------------------ schema
 
     def schema(self) -> Schema:
         """Read mottle.toml."""
         return Schema.read(self.folder / TOML)
+
+    @property
+    def context(self) -> Context:
+        """What the owner states about releases."""
+        try:
+            return self.schema().context or Context()
+        except MottleError:  # pages say what is wrong with the schema
+            return Context()
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Pinned questions, which measure every variant and stand in the report."""
+        return self.context.questions
 
     def write_schema_of_other(self, tool: Tool) -> str:
         """Write the schema by which another tool's file is read.
@@ -324,19 +251,24 @@ class Project:
 
     @property
     def fingerprint(self) -> str:
-        """By which a state is recognized: the data, the schema and the options of the command."""
-        return self._print(sorted(self.state.wishes.options.items()))
+        """By which a state is recognized: the data, the schema and the options of the command.
+
+        Not by ``[context]``, which changes what is said of a release and not the release.
+        """
+        wishes = self.state.wishes
+        return self._print([sorted(wishes.options.items()), sorted(wishes.caps.items())])
 
     @property
     def fingerprint_of_data(self) -> str:
         """By which data, schema and pinned questions are recognized, whatever is promised."""
-        return self._print(list(self.state.wishes.questions))
+        return self._print(list(self.questions))
 
     def _print(self, more: list[Any]) -> str:
         state = self.state
         name = state.wishes.data
         data = None if name is None else (name, *self.stamp(self.folder / name)[1:])
-        return hashlib.sha256(json.dumps([state.toml, data, more]).encode()).hexdigest()
+        content = [_without_context(state.toml), data, more]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     # -------------------------------------------------------------------------------------- runs
 
@@ -357,6 +289,23 @@ class Project:
         path = self._own / "verified.json"
         found = _parsed(path) if path.is_file() else {}
         return isinstance(found, dict) and found.get("release") == release
+
+    def stored(self, release: str) -> list[str]:
+        """The places in databases that a release was written to."""
+        path = self._own / "stored.json"
+        found = _parsed(path) if path.is_file() else {}
+        places = found.get(release, []) if isinstance(found, dict) else []
+        return [str(each) for each in places] if isinstance(places, list) else []
+
+    def add_stored(self, release: str, place: str) -> None:
+        """Keep that a release was written to a database."""
+        content = {release: [*self.stored(release), place]}
+        write_atomic(self._private() / "stored.json", json.dumps(content, ensure_ascii=False))
+
+    def write_signer(self, key: str) -> str:
+        """Write the public key by which an agent is asked to sign; returns its path."""
+        write_atomic(self._private() / "signer.pub", f"{key}\n")
+        return f"{HIDDEN}/signer.pub"
 
     def errors(self) -> dict[str, dict[str, float]]:
         """How far pinned questions were off, by release and question."""
@@ -408,18 +357,18 @@ class Project:
         return number
 
 
-def plain(name: str) -> str:
-    """A file of the folder as it is named in a command, where a name may look like an option."""
-    return name if _PLAIN.fullmatch(name) else f"./{name}"
-
-
-def addressed(address: str) -> str:
-    """The address of a database as it is named in a command."""
-    return address if _URL.match(address) else plain(address)
-
-
 def _parsed(path: Path) -> Any:
     try:
         return parse_json(read_text(path))
     except ValueError:
         raise DataError("A file of the studio is damaged.", "Remove the folder .studio.") from None
+
+
+def _without_context(toml: str) -> str:
+    """What a schema says about rows and columns, as JSON."""
+    try:
+        content = tomllib.loads(toml)
+    except tomllib.TOMLDecodeError:
+        return toml
+    content.pop("context", None)
+    return json.dumps(content, default=str)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mottle.errors import MottleError
-from mottle.schema.model import Unit
+from mottle.schema.model import Role, Unit
 from mottle.studio.state import Studio
 
 
@@ -43,18 +43,27 @@ def _unit(studio: Studio) -> str:
     schema = studio.project.schema()
     if schema.person is not None:
         return f"k counts people, by column {schema.person}"
-    return "one row = one row" if schema.unit is Unit.ROW else "one row = one person"
+    return f"one row = one {schema.unit or Unit.PERSON}"
 
 
 def _asked(studio: Studio) -> list[str]:
     """What is promised, in words."""
-    options = studio.project.state.wishes.options
+    wishes = studio.project.state.wishes
+    options = wishes.options
+    schema = studio.project.schema()
+    names = [column.name for column in schema.with_role(Role.SENSITIVE)]
+    values = f"a value of {', '.join(names)}" if names else "a sensitive value"
     parts = []
     if "k" in options:
         parts.append(f"nobody is linked with more than 1 in {options['k']}")
     if "l" in options:
-        parts.append(f"sensitive values are believed with at most 1 in {options['l']}")
+        parts.append(f"{values} is believed with at most 1 in {options['l']}")
     if "beta" in options:
         growth = 1 + float(options["beta"])
-        parts.append(f"belief in sensitive values grows at most {growth:g}-fold")
+        parts.append(f"belief in {values} grows at most {growth:g}-fold")
+    if wishes.caps or "cap_rest" in options:
+        lowest = min(float(each) for each in (*wishes.caps.values(), options.get("cap_rest", 1)))
+        parts.append(f"own caps on {values}, from {100 * lowest:g} %")
+    if "known_records" in options and wishes.guarantee is not None:
+        parts.append(f"one known record gives away at most {options['known_records']}")
     return parts

@@ -14,6 +14,7 @@ import uvicorn
 
 from mottle.errors import StorageError
 from mottle.studio.app import make_app
+from mottle.studio.recent import remember
 from mottle.studio.security import ENTRY, Guard, Secrets
 from mottle.studio.state import Studio
 
@@ -76,6 +77,7 @@ def serve(
         number = listening.getsockname()[1]
         address = Address(number, known.token)
         studio = Studio.at(place)
+        remember(studio.project.folder)
         studio.warms = True
         app = Guard(make_app(studio, known.seal), known, {f"{HOST}:{number}"})
         settings = uvicorn.Config(

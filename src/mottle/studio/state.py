@@ -6,9 +6,8 @@ import asyncio
 import json
 import shutil
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,13 +16,11 @@ from pydantic import ValidationError
 
 from mottle import methods
 from mottle.encoding.people import People
-from mottle.encoding.sensitive import encode_sensitive
+from mottle.encoding.sensitive import SensitiveValues, encode_sensitive
 from mottle.errors import MottleError, SchemaError, UsageError
-from mottle.guarantees.base import Guarantee, combined
-from mottle.guarantees.beta_likeness import BetaLikeness
-from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.guarantees.l_diversity import LDiversity
+from mottle.guarantees.base import Guarantee
 from mottle.inspection import Inspection, inspect
+from mottle.inspection.explain import RowExplanation
 from mottle.io.read_table import read_table
 from mottle.pipeline.release import read_release
 from mottle.pipeline.unit import Repeats, check_people, check_repeats, columns_to_count
@@ -34,10 +31,14 @@ from mottle.studio.chair import Chair, Chosen
 from mottle.studio.current import OfRelease
 from mottle.studio.dropped import Dropped
 from mottle.studio.events import Events
+from mottle.studio.exposure import Exposure, Roles, measure_exposure, roles_of
+from mottle.studio.figures import audited, certificate, figures, release_mark
 from mottle.studio.jobs import Job, Jobs, State
+from mottle.studio.layout import LINKS, OWN, PREVIEW, RELEASED, VARIANT
 from mottle.studio.places import Places
-from mottle.studio.project import LINKS, PREVIEW, RELEASED, VARIANT, Project
-from mottle.utils.untrusted.text import parse_json, read_text
+from mottle.studio.project import Project
+from mottle.studio.variant import MEASURED
+from mottle.utils.untrusted.text import parse_json
 
 OTHER = "other"  # in the project's audits: another tool's file
 BROKEN = 6  # exit code of an audit in which an adversary achieved more than is allowed
@@ -87,6 +88,7 @@ class Studio:
     warms: bool = False  # whether a process waits for the next run, with its kernels loaded
     chosen: Chosen = field(default_factory=Chosen)  # whom the owner attacks
     second: tuple[str, Chair] | None = None  # another release of the table, by its folder
+    explained: tuple[str, RowExplanation] | None = None  # by release: why a record's cells are wide
     analysis: OfRelease[Analysis] = field(init=False)
     chair: OfRelease[Chair] = field(init=False)
 
@@ -99,6 +101,8 @@ class Studio:
         self._turn = threading.RLock()
         self._opened: tuple[object, Opened] | None = None
         self._checked: dict[str, MottleError | None] = {}
+        self._exposures: dict[tuple[object, Roles], Exposure] = {}
+        self._sensitive: tuple[object, list[SensitiveValues]] | None = None
 
     @classmethod
     def at(cls, place: Path) -> Studio:
@@ -119,6 +123,12 @@ class Studio:
         await self.jobs.close()
         for dropped in self._used:
             dropped.close()
+
+    def move(self, folder: Path) -> None:
+        """Go on in another folder, as if the studio had been started with it."""
+        self.check_idle()
+        self.places = Places([folder])
+        self.switch(self.places.folders[0])
 
     def check_idle(self) -> None:
         """Raise an error while something runs."""
@@ -143,9 +153,10 @@ class Studio:
         ``address`` and ``table`` say which table of a database the file is a copy of.
         """
         path, folder = self.file(name), self.project.folder
-        if not path.is_file() or path.parent not in (folder, self.dropped.folder):
+        inside = path.is_relative_to(folder) and not OWN & set(path.relative_to(folder).parts[:1])
+        if not path.is_file() or not (inside or path.parent == self.dropped.folder):
             raise UsageError(
-                "This is not a file of the studio's folder.", "Put it there, or choose another."
+                "This is not a table in the studio's folder.", "Put it there, or choose another."
             )
         opened = self._read(path)
         toml = self.project.state.toml
@@ -186,6 +197,32 @@ class Studio:
                 self._opened = key, Opened(path.name, table, found)
             return self._opened[1]
 
+    def exposure(self, *, measure: bool = False) -> Exposure | None:
+        """Who is singled out in the present roles; None if it has not been measured."""
+        opened, key = self.opened, self._opened
+        if opened is None or key is None:
+            return None
+        schema = self.project.schema().covering(opened.table.column_names)
+        wanted = key[0], roles_of(schema)
+        if measure and wanted not in self._exposures:
+            while len(self._exposures) >= 2 * _MOST_KEPT:
+                self._exposures.pop(next(iter(self._exposures)))
+            self._exposures[wanted] = measure_exposure(opened.table, schema)
+        return self._exposures.get(wanted)
+
+    def sensitive(self) -> list[SensitiveValues]:
+        """The values of every sensitive column, counted once."""
+        opened = self.opened
+        if opened is None or self._opened is None:
+            return []
+        with self._turn:
+            key = self._opened[0], self.project.state.toml
+            if self._sensitive is None or self._sensitive[0] != key:
+                schema = self.project.schema().covering(opened.table.column_names)
+                found = encode_sensitive(opened.table, schema)
+                self._sensitive = key, [each for each in found if not each.joint]
+            return self._sensitive[1]
+
     # ----------------------------------------------------------------------------------- release
 
     def _mark(self) -> str:
@@ -217,7 +254,7 @@ class Studio:
 
     def guarantee(self) -> Guarantee | None:
         """What is asked for; None if nothing is."""
-        return guarantee_of(self.project.state.wishes.options)
+        return self.project.state.wishes.guarantee
 
     def check(self) -> None:
         """Raise what stands in the way of a run: roles, what a row is, an infeasible promise."""
@@ -252,6 +289,12 @@ class Studio:
         if schema.person is not None:
             people = People.of(table, schema.person)
             check_people(people.column, people.most, table.num_rows, guarantee, methods.get("auto"))
+        if "known_records" in self.project.state.wishes.options and not guarantee.about_values:
+            raise UsageError(
+                "A bound on what one known record gives away goes along with a promise about"
+                " sensitive values.",
+                "Choose ℓ, β or caps, or leave it empty.",
+            )
         sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
         guarantee.demand(table.num_rows, sensitive)
 
@@ -296,6 +339,8 @@ class Studio:
             place = folder / VARIANT
             if job.state is State.DONE:
                 found = figures(place, job) | {"options": json.loads(job.belongs_to)}
+                said = job.output.rpartition(MEASURED)
+                found["error"] = parse_json(said[2]) if said[1] else None
                 self.project.set_variants([*self.project.variants(), found][-_MOST_VARIANTS:])
             shutil.rmtree(place, ignore_errors=True)
         if job.purpose == "frontier" and job.state is State.DONE:
@@ -312,69 +357,6 @@ class Studio:
             self.project.add_audit(name, audited(job))
             job.state = State.DONE
         self.events.tell("changed")
-
-
-def guarantee_of(options: Mapping[str, str | bool]) -> Guarantee | None:
-    """The guarantee of some options; None if they ask for none."""
-    made: list[Guarantee] = []
-    if "k" in options:
-        made.append(KAnonymity(int(options["k"])))
-    if "l" in options:
-        made.append(LDiversity(int(options["l"])))
-    if "beta" in options:
-        made.append(BetaLikeness(float(options["beta"])))
-    return combined(made)
-
-
-def certificate(folder: Path) -> dict[str, Any]:
-    """The certificate of a release in a folder; empty if there is none."""
-    path = folder / "certificate.json"
-    try:
-        content = parse_json(read_text(path)) if path.is_file() else {}
-    except ValueError:
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def release_mark(folder: Path) -> str:
-    """By which a release is recognized again: a checksum of its certificate."""
-    return sha256(json.dumps(certificate(folder), sort_keys=True).encode()).hexdigest()
-
-
-def figures(folder: Path, job: Job) -> dict[str, Any]:
-    """What is kept of a finished run."""
-    said = certificate(folder)
-    audit = said.get("audit") or {}
-    return {
-        "state": job.belongs_to,
-        "release": release_mark(folder),
-        "guarantee": said["guarantee"]["short"],
-        "rows": said["rows"],
-        "loss": said["gcp"],
-        "held": bool(audit.get("passed")) and all(each["passed"] for each in said["checks"]),
-        "seconds": round((job.ended or 0.0) - (job.began or 0.0), 1),
-        "losses": job.losses,
-    }
-
-
-def audited(job: Job) -> dict[str, Any]:
-    """What is kept of an audit: what each adversary achieved and what is allowed."""
-    report = parse_json(job.output[job.output.index("{") :])
-    return {
-        "file": job.arguments[2],
-        "passed": report["passed"],
-        "findings": [
-            {name: each.get(name) for name in ("adversary", "title", "measure", "achieved")}
-            | {name: each.get(name) for name in ("allowed", "passed")}
-            | {
-                "why": str(
-                    each["details"].get("not_played", each["details"].get("not_searched", ""))
-                )
-            }
-            for each in report["findings"]
-            if "does_not_apply" not in each["details"]
-        ],
-    }
 
 
 def schema_text(before: str, schema: Schema, folder: Path) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 from mottle.errors import UsageError
 from mottle.schema.external_release import Tool
 from mottle.studio.chair import Chosen
-from mottle.studio.project import LINKS, RELEASED, STAYS, TOML, plain
+from mottle.studio.figures import release_mark
+from mottle.studio.layout import LINKS, RELEASED, STAYS, TOML, plain
 from mottle.studio.screens.base import Mark, Screen, number_of, text_of
 from mottle.studio.screens.open import files_of
-from mottle.studio.state import OTHER, Studio, release_mark
+from mottle.studio.state import OTHER, Studio
 
 _MOST_VALUES = 12  # that are shown
 _TOOLS = {

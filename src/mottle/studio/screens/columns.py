@@ -14,10 +14,11 @@ from pydantic import ValidationError
 
 from mottle.errors import UsageError
 from mottle.inspection import InspectedColumn
-from mottle.schema.context import Context
 from mottle.schema.model import Column, Role, Schema
+from mottle.studio.exposure import curve
 from mottle.studio.screens.base import Mark, Screen, number_of, text_of
 from mottle.studio.state import Opened, Studio, schema_text
+from mottle.studio.stating import state_context
 
 # By the key that chooses it: a role, its icon, and what happens to a column.
 ROLES = {
@@ -38,6 +39,7 @@ SCENARIOS = {
 }
 _BARS = 12
 _HEIGHT = 24
+CURVE = 560.0, 150.0  # width and height
 
 
 @dataclass(frozen=True)
@@ -76,19 +78,22 @@ def _content(studio: Studio) -> dict[str, Any]:
         for number, column in enumerate(opened.found.columns)
     ]
     context = schema.context
-    known = {column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)}
-    as_proposed = known == set(opened.found.quasi_identifiers)
+    exposure = studio.exposure()
     return {
         "opened": opened,
-        "columns": rows,
+        "lanes": [
+            (key, role, icon, words, [row for row in rows if row.role == role])
+            for key, (role, icon, words) in ROLES.items()
+        ],
+        "others": [row for row in rows if row.role not in [role for role, _, _ in ROLES.values()]],
         "roles": ROLES,
-        "counts": {role: sum(row.role == role for row in rows) for role, _, _ in ROLES.values()},
-        "known": [each for each in opened.found.known if each.worst] if as_proposed else [],
+        "exposure": exposure,
+        "curve": None if exposure is None else curve(exposure.known, *CURVE),
         "scenarios": {
             name: (words, context is not None and words in context.adversaries)
             for name, words in SCENARIOS.items()
         },
-        "warnings": (*opened.found.notes, *opened.found.warnings),
+        "warnings": (*opened.found.notes, *(() if exposure is None else exposure.warnings)),
     }
 
 
@@ -161,6 +166,12 @@ def _column(column: Column, found: InspectedColumn, role: Role) -> Column:
         return Column(name=column.name, role=role)
 
 
+async def _measure_exposure(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Measure who is singled out in the present roles, and what depends on what."""
+    await asyncio.to_thread(studio.exposure, measure=True)
+    return {}
+
+
 async def _scenario(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     """Say whom the owner thinks of, for the report."""
     chosen = [
@@ -174,15 +185,9 @@ async def _scenario(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def state_adversaries(studio: Studio, chosen: list[str]) -> None:
     """Write adversaries into ``[context]``; those that the owner wrote herself stay."""
-    if studio.opened is None:
-        raise UsageError("No table is open.", "Open one.")
-    schema = studio.project.schema()
-    context = schema.context or Context()
-    own = [words for words in context.adversaries if words not in SCENARIOS.values()]
-    stated = context.model_copy(update={"adversaries": (*chosen, *own)})
-    new = schema.model_copy(update={"context": stated})
-    text = schema_text(studio.project.state.toml, new, studio.project.folder)
-    studio.project.change(toml=text)
+    stated = studio.project.context.adversaries
+    own = [words for words in stated if words not in SCENARIOS.values()]
+    state_context(studio, adversaries=(*chosen, *own))
 
 
 async def _again(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,5 +204,5 @@ COLUMNS = Screen(
     "Columns",
     _measure,
     _content,
-    {"role": _role, "scenario": _scenario, "again": _again},
+    {"role": _role, "measure": _measure_exposure, "scenario": _scenario, "again": _again},
 )

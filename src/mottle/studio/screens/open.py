@@ -18,7 +18,8 @@ from mottle.io.projects.imported import NOTES
 from mottle.schema.model import Column, Role, Unit
 from mottle.studio.dropped import ARX, TABLES
 from mottle.studio.elsewhere import open_arx, open_database, projects_of
-from mottle.studio.project import DROPPED
+from mottle.studio.layout import DROPPED
+from mottle.studio.recent import recent, remember
 from mottle.studio.screens.base import Mark, Screen, number_of, text_of
 from mottle.studio.state import Opened, Studio, schema_text
 from mottle.utils.untrusted.text import read_text
@@ -28,6 +29,7 @@ _LONGEST_CELL = 80  # letters that are shown
 _DEMO, _DEMO_ROWS = "population.csv", 2000
 _LONGEST_NOTES = 20_000  # letters of what an imported project says that are shown
 _MOST_FILES = 200
+_UNITS = {**{str(unit): unit for unit in Unit}, "visit": None}  # answers to: what is one row?
 
 
 def _measure(studio: Studio) -> Mark:
@@ -50,6 +52,9 @@ def _content(studio: Studio) -> dict[str, Any]:
         "files": files_of(studio),
         "arx": files_of(studio, (ARX,)),
         "projects": projects_of(studio),
+        "recent": [str(each) for each in recent() if each != folder],
+        "current_folder": str(folder),
+        "folder_name": folder.name or str(folder),
         "here": "." if folder == studio.places.folders[0] else folder.name,
         "dropped": wishes.data is not None and wishes.data.startswith(f"{DROPPED}/"),
         "address": wishes.address,
@@ -91,12 +96,7 @@ def _unit(studio: Studio, opened: Opened) -> dict[str, Any]:
     schema = studio.project.schema()
     names = opened.table.column_names
     person = schema.person
-    if person is not None:
-        said = "visit"
-    elif schema.unit is Unit.ROW:
-        said = "row"
-    else:
-        said = "person"
+    said = "visit" if person is not None else str(schema.unit or Unit.PERSON)
     return {"said": said, "names": names, "person": names.index(person) if person in names else -1}
 
 
@@ -128,6 +128,16 @@ async def _project(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     if name not in projects_of(studio):
         raise UsageError("There is no such project.", "Load the page again.")
     studio.switch(studio.places.folders[0] / name)
+    return {"to": "/"}
+
+
+async def _recent(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Go on with a project of another folder, as if the studio had been started with it."""
+    folder = text_of(body, "folder")
+    if folder not in [str(each) for each in recent()]:
+        raise UsageError("There is no such project.", "Load the page again.")
+    studio.move(Path(folder))
+    remember(studio.project.folder)
     return {"to": "/"}
 
 
@@ -188,13 +198,13 @@ async def _say_unit(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write_unit(studio: Studio, said: str, body: Mapping[str, Any]) -> None:
     opened = studio.opened
-    if opened is None or said not in ("person", "visit", "row"):
+    if opened is None or said not in _UNITS:
         raise UsageError("It is not said what one row is.", "Choose one of the answers.")
     schema = studio.project.schema()
     columns = {column.name: column for column in schema.columns}
     if schema.person is not None:
         columns[schema.person] = Column(name=schema.person, role=Role.IDENTIFYING)
-    unit: Unit | None = {"person": Unit.PERSON, "row": Unit.ROW, "visit": None}[said]
+    unit = _UNITS[said]
     if said == "visit":
         names, place = opened.table.column_names, number_of(body, "column")
         if place >= len(names):
@@ -219,5 +229,6 @@ OPEN = Screen(
         "arx": _import,
         "database": _database,
         "project": _project,
+        "recent": _recent,
     },
 )

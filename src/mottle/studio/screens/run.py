@@ -10,10 +10,11 @@ from typing import Any
 from mottle.errors import MottleError, UsageError
 from mottle.studio.frontier import OTHERS
 from mottle.studio.jobs import Job, State
-from mottle.studio.project import KEY, LINKS, RELEASED, VARIANT
+from mottle.studio.layout import KEY, LINKS, RELEASED, VARIANT
 from mottle.studio.screens.base import Mark, Screen, number_of, text_of
 from mottle.studio.screens.promise import PROMISED, numbers_of
 from mottle.studio.state import Studio
+from mottle.studio.wishes import guarantee_of
 
 _LONGEST = 86_400  # seconds of improvement
 
@@ -44,6 +45,7 @@ def _content(studio: Studio) -> dict[str, Any]:
         "untried": _failed(studio),
         "history": list(reversed(studio.project.runs())),
         "current": studio.project.current_run(),
+        "pinned": studio.project.questions,
     }
 
 
@@ -105,15 +107,21 @@ async def _good_enough(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any
 async def _try(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     """Put a variant of the promise into the queue; it is measured and not kept."""
     options = numbers_of(body)
+    wishes = studio.project.state.wishes
+    if guarantee_of(options) is None:
+        raise UsageError("Nothing is promised.", "Choose k, ℓ or β.")
     options["seconds"] = str(number_of(body, "seconds"))
     if int(options["seconds"]) > _LONGEST:
         raise UsageError("The seconds are too many.", "Type fewer.")
     left_out: dict[str, str | bool] = {
         name: False for name in (*PROMISED, "key") if name not in options
     }
+    if not ({"l", "beta"} & set(options) or wishes.caps or "cap_rest" in wishes.options):
+        left_out["known_records"] = False  # which bounds what sensitive values give away
     words = studio.project.command(VARIANT, no_report=True, **left_out, **options)
     words += ["--overwrite", "--another-draw"]
-    studio.start("variant", words, state=json.dumps(options))
+    asked = [json.dumps(studio.project.questions), *words]
+    studio.start("variant", asked, state=json.dumps(options), module="mottle.studio.variant")
     return {}
 
 
@@ -123,7 +131,9 @@ async def _take(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     if place >= len(variants):
         raise UsageError("There is no such variant.", "Load the page again.")
     options = numbers_of(dict.fromkeys(PROMISED, "") | variants[place].get("options", {}))
-    studio.project.change(options={**options, "key": KEY})
+    kept = studio.project.state.wishes.options
+    others = {name: kept[name] for name in ("known_records", "cap_rest") if name in kept}
+    studio.project.change(options={**options, **others, "key": KEY})
     return {}
 
 

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from mottle.errors import MottleError, UsageError
-from mottle.studio.project import RELEASED
-from mottle.studio.screens.base import Mark, Screen, text_of
-from mottle.studio.state import Studio, release_mark
+from mottle.inspection.explain import explain_row
+from mottle.studio.figures import release_mark
+from mottle.studio.layout import LINKS, RELEASED
+from mottle.studio.screens.base import Mark, Screen, number_of, text_of
+from mottle.studio.state import Studio
+from mottle.studio.stating import state_context
 
 _LONGEST = 4000  # letters of a question
 _MOST_PINNED = 20
@@ -25,10 +28,13 @@ def _content(studio: Studio) -> dict[str, Any]:
     content: dict[str, Any] = {"current": run, "ready": ready is not None}
     if ready is None:
         return content
-    pinned = studio.project.state.wishes.questions
+    pinned = studio.project.questions
     errors = studio.project.errors()
+    explained = studio.explained
+    here = release_mark(studio.project.folder / RELEASED)
     return content | {
         "columns": ready.columns,
+        "explained": explained[1] if explained is not None and explained[0] == here else None,
         "payers": ready.__dict__.get("payers"),  # computed when they are asked for
         "pairs": ready.__dict__.get("pairs"),
         "names": ready.queries.columns,
@@ -73,11 +79,11 @@ async def _ask(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
 async def _pin(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     """Keep a question in the project, as a measure of every run."""
     await _ask(studio, body)
-    sql, pinned = _question(body), studio.project.state.wishes.questions
+    sql, pinned = _question(body), studio.project.questions
     if sql not in pinned:
         if len(pinned) >= _MOST_PINNED:
             raise UsageError("There are enough pinned questions.", "Take one away first.")
-        studio.project.change(questions=(*pinned, sql))
+        await asyncio.to_thread(state_context, studio, questions=(*pinned, sql))
     await asyncio.to_thread(_answer_pinned, studio)
     return {}
 
@@ -85,16 +91,34 @@ async def _pin(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
 async def _unpin(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
     """Take a question away."""
     sql = _question(body)
-    pinned = studio.project.state.wishes.questions
-    studio.project.change(questions=tuple(each for each in pinned if each != sql))
+    left = tuple(each for each in studio.project.questions if each != sql)
+    await asyncio.to_thread(state_context, studio, questions=left)
     return {}
+
+
+async def _explain(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Say why a cell is so wide: of a record by its number, or of one with a given cell."""
+    _check_there(studio)
+    await asyncio.to_thread(_explain_row, studio, body)
+    return {}
+
+
+def _explain_row(studio: Studio, body: Mapping[str, Any]) -> None:
+    analysis = studio.analysis.prepare()
+    if "column" in body:
+        row = analysis.row_with(number_of(body, "column"), number_of(body, "cell"))
+    else:
+        row = number_of(body, "row")
+    links = studio.project.folder / LINKS
+    found = explain_row(analysis.given, analysis.release, links, row, previews=False)
+    studio.explained = release_mark(studio.project.folder / RELEASED), found
 
 
 def _answer_pinned(studio: Studio) -> None:
     """Answer all pinned questions and keep how far the release is off."""
     analysis = studio.analysis.prepare()
     found: dict[str, float] = {}
-    for sql in studio.project.state.wishes.questions:
+    for sql in studio.project.questions:
         try:
             error = analysis.ask(sql).error
         except MottleError:  # about a column that this release does not have
@@ -121,5 +145,12 @@ USE = Screen(
     "Use",
     _measure,
     _content,
-    {"prepare": _prepare, "compare": _compare, "ask": _ask, "pin": _pin, "unpin": _unpin},
+    {
+        "prepare": _prepare,
+        "compare": _compare,
+        "ask": _ask,
+        "pin": _pin,
+        "unpin": _unpin,
+        "explain": _explain,
+    },
 )

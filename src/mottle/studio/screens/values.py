@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from mottle.errors import MottleError, SchemaError, UsageError
@@ -80,12 +82,14 @@ def _content(studio: Studio) -> dict[str, Any]:
         "column": column,
         "kind": str(column.kind or "as the type says"),
         "bars": opened.kept("bars", column.name, bars_of),
+        "line": opened.kept("line", column.name, _line),
         "tree": tree if whole else None,
         "whole": whole,
         "builders": {
             by: BUILDERS[by] for by in _fitting(opened.table.schema.field(column.name).type)
         },
         "coarser": {name: _option_text(getattr(column, name)) for name in _COARSER},
+        "steps": _steps(opened.table.schema.field(column.name).type),
         "findings": _findings(opened, column),
         "examples": studio.examples.get((studio.project.state.toml, column.name)),
     }
@@ -98,6 +102,26 @@ def _fitting(kind: pa.DataType) -> tuple[str, ...]:
     if pa.types.is_temporal(kind):
         return ("dates", "frequency")
     return ("by hand", "frequency", "similarity", "prefixes", "dates")
+
+
+def _steps(kind: pa.DataType) -> dict[str, str]:
+    """The options that make values of a type coarser, by name, in words."""
+    ends = {"bottom": "everything below", "top": "everything from"}
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return {"snap": "steps of", **ends, "breaks": "breaks at"}
+    return {"granularity": "unit", **ends} if pa.types.is_temporal(kind) else {}
+
+
+def _line(values: pa.ChunkedArray) -> tuple[float, float, bool] | None:
+    """The ends of a column of numbers, and whether they are whole; None for other columns."""
+    kind = values.type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if not is_number or values.null_count == len(values):
+        return None
+    ends = [float(each) for each in pc.min_max(values).as_py().values()]
+    if not all(map(isfinite, ends)):
+        return None
+    return ends[0], ends[1], pa.types.is_integer(kind)
 
 
 def _option_text(value: object) -> str:
