@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from mottle.cli.app import main as command_line
+from mottle.__main__ import main as command_line
 
 # Where a part is called: module and attribute, as the caller finds it.
 PARTS = {
@@ -31,8 +31,7 @@ PARTS = {
     "publish": ["mottle.pipeline.table_records:TableRecords.publish"],
     "certificate": ["mottle.pipeline.anonymize:certify"],
     "calibration": ["mottle.pipeline.calibration_sample:CalibrationSample.calibrate"],
-    "write Parquet": ["pyarrow.parquet:ParquetWriter.write_table"],
-    "write CSV": ["mottle.io.write_release:_append_csv"],
+    "write Parquet and CSV": ["mottle.io.write_release:write_rows"],
     "report": ["mottle.report.report:report_html"],
 }
 REST = "imports, checks and the rest"

@@ -184,7 +184,8 @@ class Data:
                     part = min(rows - first, 1_000_000)
                     writer.write_table(mottle.datasets.population(part, seed=first))
             partial.rename(path)
-        others = ("--id", "person_id", "--rest", "insensitive")
+        # every million people have the same numbers
+        others = ("--id", "person_id", "--rest", "insensitive", "--unit", "row")
         return cls(rows, path, PEOPLE, ("--qi", PEOPLE, *others))
 
     def anonymized(self, folder: Path, *options: str) -> list[str]:
@@ -218,6 +219,13 @@ def odd_tables() -> dict[str, tuple[pa.Table, list[str]]]:
         "100 quasi-identifiers, 20,000 rows": (
             wide,
             ["--qi", ",".join(wide.column_names), "--k", "10", *nh],
+        ),
+        "100 quasi-identifiers, 20,000 rows, freeform": (
+            wide,
+            [
+                *("--qi", ",".join(wide.column_names), "--k", "10"),
+                *("--method", "freeform", "--seconds", "0"),
+            ],
         ),
         "a column with 1,000,000 values, 1,000,000 rows": (
             many,

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from mottle.encoding.cover import cover
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
+from mottle.kernels.box_growths import add_growths, make_candidates, prepare
 from mottle.kernels.ncp_growth import (
     Scales,
     add_growth,
-    add_growths,
     add_pulls,
     add_savings,
     box_loss,
@@ -97,7 +97,7 @@ def test_loss_growth_and_savings_of_sets_are_errors_of_bit_voting(
     count = len(rows)
     numbers = np.arange(count, dtype=np.int32)
     ordered, candidates = numbers[:, None].copy(), numbers[None, :].copy()
-    scratch = np.zeros(metric.domain_total, np.int32)
+    scratch, counts = (np.zeros(metric.domain_total, np.int32) for _ in range(2))
     growth, growth_there, saved = np.empty(count), np.empty(count), np.empty(count)
     for members in range(1, count + 1):
         held = rows[:members]
@@ -109,8 +109,11 @@ def test_loss_growth_and_savings_of_sets_are_errors_of_bit_voting(
         boxes = np.stack([np.roll(numbers, -place) for place in range(count)])
         costs = np.empty((count, count))
         all_stale = np.ones(count, np.bool_)
+        prepared = make_candidates(metric, count)
+        prepared.codes[:] = candidates
+        assert prepare(metric, prepared, count, scratch, 0) == 0  # votes need no numbers
         add_growths(
-            metric, ordered, boxes, members, candidates, count, all_stale, scratch, 0, costs
+            metric, ordered, boxes, members, prepared, count, all_stale, scratch, counts, costs
         )
         assert not scratch.any()
         assert np.array_equal(costs[0], growth)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes, Domain
-from mottle.kernels.ncp_growth import Scales, add_growths, add_savings, box_loss
+from mottle.kernels.box_growths import add_growths, make_candidates, prepare
+from mottle.kernels.ncp_growth import Scales, add_savings, box_loss
 from mottle.kernels.reading_scales import importance_of, shares_of, spread_of
 from mottle.kernels.scales import scales
 from mottle.schema.model import Objective
@@ -97,9 +98,11 @@ def test_growth_and_savings_are_differences_of_losses(
     for members in range(1, records):
         boxes = (np.arange(records)[:, None] + np.arange(members)).astype(np.int32) % records
         for size in (records, 2):  # more values than candidates, and fewer
-            candidates = np.ascontiguousarray(codes.matrix[:size].T)
-            mark = add_growths(
-                metric, codes.matrix, boxes, members, candidates, size, stale, marks, mark, cost
+            candidates = make_candidates(metric, size)
+            candidates.codes[:] = codes.matrix[:size].T
+            mark = prepare(metric, candidates, size, marks, mark)
+            add_growths(
+                metric, codes.matrix, boxes, members, candidates, size, stale, marks, counts, cost
             )
             for place in range(size):
                 before = loss_of(metric, codes, boxes[place])

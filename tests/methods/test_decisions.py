@@ -27,7 +27,7 @@ from mottle.methods.sets import registered as set_methods
 from mottle.schema.model import Representation
 
 ALL = methods.registered()
-BELIEF = "Anyone who knows the quasi-identifiers of everyone in the table, and the algorithm"
+BELIEF = "Anyone who knows the quasi-identifiers of everyone in the table, "
 
 
 # ------------------------------------------------------------------------------- declarations

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mottle.cli.commands import check_method
+from mottle.errors import UsageError
 from mottle.utils.registry import ExtensionWarning, Registry
 
 Install = Callable[..., None]
@@ -40,6 +42,8 @@ release = mottle.anonymize(people, schema, mottle.KAnonymity(5), method="tenth",
 own = mottle.anonymize(people, schema, mottle.KAnonymity(5), method="nh", seed=1)
 print([note for note in release.certificate.notes if "plugin-of-others" in note])
 print([note for note in own.certificate.notes if "not part of mottle" in note])
+assert "method_of_others" in [limit.code for limit in release.certificate.limits]
+assert "method_of_others" not in [limit.code for limit in own.certificate.limits]
 """
 
 
@@ -120,6 +124,17 @@ def test_an_extension_that_was_imported_before_is_known_as_one(install, registry
     assert list(registry) == ["far", "own"]
     assert registry.distribution_of("far") == "some-things"
     del sys.modules["things_a"]
+
+
+def test_the_command_line_knows_methods_of_others_without_importing_them(install) -> None:
+    install("plugin-of-others", "mottle.methods", {"tenth": "plugin_absent"})
+    install("sets-of-others", "mottle.methods.sets", {"eleventh": "plugin_absent"})
+    check_method("tenth")
+    check_method("eleventh", sets=True)
+    with pytest.raises(UsageError, match=r"There is no method for sets 'tenth'"):
+        check_method("tenth", sets=True)
+    with pytest.raises(UsageError, match=r"'tenht'\. Did you mean 'tenth'"):
+        check_method("tenht")
 
 
 def test_a_method_of_others_runs_and_the_certificate_says_whose_it_is(install, tmp_path) -> None:

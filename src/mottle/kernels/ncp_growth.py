@@ -19,9 +19,7 @@ from numba import njit
 from mottle.kernels.climbing import climb as climb
 from mottle.kernels.reading_growth import (
     Reading,
-    add_node_reading,
     add_node_savings,
-    add_set_reading,
     add_set_savings,
     is_read,
     node_reading,
@@ -29,14 +27,13 @@ from mottle.kernels.reading_growth import (
 )
 from mottle.kernels.vote_growth import (
     ItemLists,
-    add_growth_of_all,
     add_growth_of_one,
     add_pull_of_all,
     add_voter_savings,
     votes_loss,
 )
 from mottle.kinds.forms.base import Form
-from mottle.typing import BoolArray, Float64Array, Int8Array, Int32Array, Int64Array
+from mottle.typing import Float64Array, Int8Array, Int32Array, Int64Array
 
 SET = Form.SET.kernel_code
 RANGE = Form.RANGE.kernel_code
@@ -80,7 +77,7 @@ def add_growth(
     mark: int,
     growth: Float64Array,
 ) -> None:
-    """Set ``growth[:count]`` to what each candidate would add to the loss of a box.
+    """Set ``growth[:count]`` to what each candidate would add to the NCP of a box.
 
     ``box[:members]`` are the records (rows of ``ordered`` [n, d]) that a published record stands
     for; ``candidates`` [d, ≥ count] are the codes of the candidates, column by column. ``marks`` is
@@ -100,47 +97,6 @@ def add_growth(
                 marks[scales.offset[column] :],
                 growth,
             )
-
-
-@njit(cache=True, nogil=True)
-def add_growths(
-    scales: Scales,
-    ordered: Int32Array,
-    boxes: Int32Array,
-    members: int,
-    candidates: Int32Array,
-    size: int,
-    stale: BoolArray,
-    marks: Int32Array,
-    mark: int,
-    cost: Float64Array,
-) -> int:
-    """Set ``cost[:size, :size]`` to what each candidate would add to the loss of each box.
-
-    Like `add_growth`, with the box of row r in ``boxes[r, :members]``. Rows that are not ``stale``
-    are left unchanged; if boxes vote, all rows must be stale. Uses marks from ``mark`` + 1 on and
-    returns the last one.
-    """
-    for row in range(size):
-        if stale[row]:
-            mark += 1
-            _add_cell_growth(
-                scales, ordered, boxes[row], members, candidates, size, marks, mark, cost[row]
-            )
-    for column in range(scales.form.size):
-        if scales.form[column] == BITS:
-            add_growth_of_all(
-                scales.lists,
-                ordered,
-                boxes,
-                members,
-                candidates[column],
-                size,
-                column,
-                marks[scales.offset[column] :],
-                cost,
-            )
-    return mark
 
 
 @njit(cache=True, nogil=True)
@@ -188,38 +144,7 @@ def _add_cell_growth(
     for column in range(scales.form.size):
         offset = scales.offset[column]
         codes = candidates[column]
-        if is_read(scales.reading, column):
-            if scales.form[column] == SET:
-                add_set_reading(
-                    scales.reading,
-                    ordered,
-                    box,
-                    members,
-                    codes,
-                    count,
-                    column,
-                    offset,
-                    _room(scales, column),
-                    marks[offset:],
-                    mark,
-                    growth,
-                )
-            else:
-                node = scales.node[offset + ordered[box[0], column]]
-                add_node_reading(
-                    scales.reading,
-                    scales,
-                    node,
-                    ordered,
-                    box,
-                    members,
-                    codes,
-                    count,
-                    column,
-                    offset,
-                    growth,
-                )
-        elif scales.form[column] == SET:
+        if scales.form[column] == SET:
             _add_set_growth(
                 scales, ordered, box, members, codes, count, column, marks[offset:], mark, growth
             )
@@ -369,8 +294,22 @@ def add_savings(
         saved[member] = 0.0
     for column in range(scales.form.size):
         offset = scales.offset[column]
+        if scales.form[column] != BITS and is_constant(ordered, box, members, column):
+            continue
         if is_read(scales.reading, column):
             _add_reader_savings(scales, ordered, box, members, column, counts[offset:], saved)
+            continue
+        if scales.form[column] == SET and _room(scales, column) <= _WORD:
+            once, twice = np.uint64(0), np.uint64(0)
+            for member in range(members):
+                bit = np.uint64(1) << np.uint64(ordered[box[member], column])
+                twice |= once & bit
+                once |= bit
+            if once != twice:
+                for member in range(members):
+                    code = np.uint64(ordered[box[member], column])
+                    if ((twice >> code) & np.uint64(1)) == 0:
+                        saved[member] += scales.step[column]
             continue
         if scales.form[column] == SET:
             for member in range(members):
@@ -412,6 +351,16 @@ def add_savings(
                     )
                 if second_lowest < 0 and absent > 0:
                     saved[member] += scales.step[column]
+
+
+@njit(cache=True, nogil=True)
+def is_constant(ordered: Int32Array, box: Int32Array, members: int, column: int) -> bool:
+    """Whether all members of a box have the same value in a column."""
+    code = ordered[box[0], column]
+    for member in range(1, members):  # noqa: SIM110 - compiles to less than all()
+        if ordered[box[member], column] != code:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)

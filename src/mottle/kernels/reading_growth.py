@@ -71,63 +71,58 @@ def _loss(
 
 
 @njit(cache=True, nogil=True)
-def add_set_reading(
+def set_value_table(
     reading: Reading | None,
     ordered: Int32Array,
     box: Int32Array,
     members: int,
     codes: Int32Array,
-    count: int,
+    kinds: int,
     column: int,
     offset: int,
-    values: int,
-    marks: Int32Array,
-    mark: int,
-    growth: Float64Array,
+    counts: Int32Array,
+    table: Float64Array,
 ) -> None:
-    """Add to ``growth[:count]`` what each candidate adds to the loss of a box's set."""
+    """Set ``table[:kinds]`` to what each of these codes adds to the loss of a box's set.
+
+    ``counts`` is scratch space over all domains, all zero before and after.
+    """
     if reading is None:
         return
-    share, term = reading.share[offset : offset + values], reading.term[offset : offset + values]
     logarithm, rate = reading.score[column] == LOGARITHM, reading.rate[column]
     listed, mass, squares, terms = 0, 0.0, 0.0, 0.0
     for member in range(members):
-        code = ordered[box[member], column]
-        terms += term[code]
-        if marks[code] != mark:
-            marks[code] = mark
+        at = offset + ordered[box[member], column]
+        terms += reading.term[at]
+        if counts[at] == 0:
+            counts[at] = 1
+            share = reading.share[at]
             listed += 1
-            mass += share[code]
-            squares += share[code] ** 2
+            mass += share
+            squares += share * share
     before = _loss(logarithm, members, listed, mass, squares, terms)
-    if values > count:
-        for candidate in range(count):
-            code = codes[candidate]
-            new = marks[code] != mark
-            f = share[code] if new else 0.0
+    for number in range(kinds):
+        at = offset + codes[number]
+        new = counts[at] == 0
+        if listed == 1 and not new:
+            table[number] = 0.0
+        else:
+            f = reading.share[at] if new else 0.0
             after = _loss(
-                logarithm, members + 1, listed + new, mass + f, squares + f * f, terms + term[code]
+                logarithm,
+                members + 1,
+                listed + new,
+                mass + f,
+                squares + f * f,
+                terms + reading.term[at],
             )
-            growth[candidate] += rate * (after - before)
-        return
-    # One division for every value, without a branch; then candidates look their values up.
-    table = np.empty(values)
-    for code in range(values):
-        f = share[code]
-        after = _loss(
-            logarithm, members + 1, listed + 1, mass + f, squares + f * f, terms + term[code]
-        )
-        table[code] = rate * (after - before)
+            table[number] = rate * (after - before)
     for member in range(members):
-        code = ordered[box[member], column]
-        after = _loss(logarithm, members + 1, listed, mass, squares, terms + term[code])
-        table[code] = rate * (after - before)
-    for candidate in range(count):
-        growth[candidate] += table[codes[candidate]]
+        counts[offset + ordered[box[member], column]] = 0
 
 
 @njit(cache=True, nogil=True)
-def add_node_reading(
+def set_node_table(
     reading: Reading | None,
     tree: Tree,
     first: int,
@@ -135,12 +130,12 @@ def add_node_reading(
     box: Int32Array,
     members: int,
     codes: Int32Array,
-    count: int,
+    kinds: int,
     column: int,
     offset: int,
-    growth: Float64Array,
+    table: Float64Array,
 ) -> None:
-    """Add to ``growth[:count]`` what each candidate adds to the loss of a box's node.
+    """Set ``table[:kinds]`` to what each of these codes adds to the loss of a box's node.
 
     ``first`` is the node of the first member.
     """
@@ -153,8 +148,8 @@ def add_node_reading(
         terms += reading.term[offset + code]
     logarithm, rate = reading.score[column] == LOGARITHM, reading.rate[column]
     before = _loss(logarithm, members, 0, reading.mass[node], reading.squares[node], terms)
-    for candidate in range(count):
-        code = codes[candidate]
+    for number in range(kinds):
+        code = codes[number]
         above = climb(tree, node, code)
         after = _loss(
             logarithm,
@@ -164,7 +159,7 @@ def add_node_reading(
             reading.squares[above],
             terms + reading.term[offset + code],
         )
-        growth[candidate] += rate * (after - before)
+        table[number] = rate * (after - before)
 
 
 @njit(cache=True, nogil=True)

@@ -18,17 +18,17 @@ from mottle.orderings.item_splits import split_order
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 
-def refinement_orders(codes: Codes, ordered: Int32Array) -> Orders:
-    """Orders for a refinement of originals with the codes ``ordered``."""
+def refinement_orders(codes: Codes, ordered: Int32Array, together: int = DEALT_TOGETHER) -> Orders:
+    """Orders for a refinement of originals with the codes ``ordered``, in sets of ``together``."""
     if all(domain.sets is None for domain in codes.domains):
-        return table_orders(ordered, codes.sizes)
+        return table_orders(ordered, codes.sizes, together)
     items, costs = _as_items(codes, ordered)
 
     def order(originals: Int32Array, number: int, random: np.random.Generator) -> Int64Array:
         shown = items.take(originals)
         alike = np.ones(len(originals), np.int32)
         item_weights = costs * random.random(len(costs))
-        in_turn = split_order(shown, alike, DEALT_TOGETHER, item_weights)
+        in_turn = split_order(shown, alike, together, item_weights)
         return np.roll(in_turn, random.integers(len(in_turn)))
 
     return order

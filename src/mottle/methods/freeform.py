@@ -24,15 +24,16 @@ from mottle.encoding.encode import along_orders
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
+from mottle.kernels.box_growths import add_growths, make_candidates, prepare
 from mottle.kernels.linear_assignment import match_rows
-from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growths
+from mottle.kernels.ncp_growth import FORBIDDEN, Scales
 from mottle.kernels.scales import scales
 from mottle.methods._refinement_orders import refinement_orders
 from mottle.methods.base import Arrangement, Chunking, MethodContext, SetColumns, register
 from mottle.methods.mondrian import mondrian
 from mottle.methods.nh.nh import lexicographic_partitions, rings_of_people
 from mottle.methods.people import blocks_of_people, next_of_same, ring_around
-from mottle.methods.refinement import PASSES, mean_loss, refine
+from mottle.methods.refinement import DEALT_TOGETHER, PASSES, dealt_together, mean_loss, refine
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.orderings.hilbert import hilbert
 from mottle.orderings.unit_cube import place as placed
@@ -40,6 +41,8 @@ from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 BLOCK = 300  # records that are matched with each other
+LARGEST_BLOCK = 1_200  # a layer of a larger block takes so long that rings are the better start
+_PAIRS = 1.5e8  # pairs of records in all layers up to which blocks may be larger: a few seconds
 _SAMPLED_BLOCKS = 160  # blocks of each order that are matched to choose an order (24 are too few)
 _SAMPLED_DEGREE = 4  # layers of these blocks: enough to distinguish the orders, and cheap
 _STUCK = -1  # preimages of a block without a further matching
@@ -59,9 +62,16 @@ _STUCK = -1  # preimages of a block without a further matching
 def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Match inside blocks of the best of three orders, or start with rings; refine across blocks.
 
-    With ``context.seconds`` = 0 there is no refinement.
+    With ``context.seconds`` = 0 there is no refinement. Blocks grow with k, and with them the time
+    for each edge: above a k of `LARGEST_BLOCK` / 3 all records start in rings, in constant time for
+    each edge.
     """
     degree = demand.degree
+    if context.seconds == 0 and block_size(codes.records, degree) > LARGEST_BLOCK:
+        ring = _rings(codes, demand)  # without a list of its edges, which are many at such a degree
+        degrees = np.full(len(ring.starts) - 1, degree, np.int32)
+        graph = Graph.rings(ring.order.astype(np.int32), ring.starts, degrees)
+        return Arrangement(graph, {"order": ring.name, "refinement": None})
     metric = scales(codes, degree, context.objective)
     blocks, ordered, preimages = _best_start(codes, metric, demand, context)
     starts = blocks.starts
@@ -72,9 +82,10 @@ def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangemen
         local = preimages - np.repeat(starts[:-1], np.diff(starts))[:, None]
         degrees = np.full(len(starts) - 1, degree, np.int32)
         return Arrangement(Graph.explicit(members, starts, degrees, local), facts)
-    orders = refinement_orders(codes, ordered)
+    together = dealt_together(degree) if metric.lists is None else DEALT_TOGETHER
+    orders = refinement_orders(codes, ordered, together)
     people = None if demand.people is None else demand.people[blocks.order]
-    refined = refine(metric, ordered, orders, preimages, context, people=people)
+    refined = refine(metric, ordered, orders, preimages, context, together=together, people=people)
     facts["refinement"] = {"passes": refined.passes, "ended": refined.ended}
     whole = np.array([0, len(ordered)], np.int64)
     graph = Graph.explicit(members, whole, np.array([degree], np.int32), preimages)
@@ -100,16 +111,11 @@ class _Start(NamedTuple):
 def _best_start(codes: Codes, metric: Scales, demand: Demand, context: MethodContext) -> _Start:
     """Records matched in blocks; or NH10's rings, which are better if many records are equal."""
     degree, people = demand.degree, demand.people
-    if people is None:
-        members, starts = lexicographic_partitions(codes, degree)
-    else:
-        members, starts = rings_of_people(codes, demand)
-    in_rings = np.ascontiguousarray(codes.matrix[members])
-    rings = _Start(
-        BlockOrder("rings", members.astype(np.int64), starts),
-        in_rings,
-        ring_preimages(starts, degree),
-    )
+    ring = _rings(codes, demand)
+    in_rings = np.ascontiguousarray(codes.matrix[ring.order])
+    rings = _Start(ring, in_rings, ring_preimages(ring.starts, degree))
+    if block_size(codes.records, degree) > LARGEST_BLOCK:
+        return rings
     blocks = _best_block_order(codes, degree, context)
     if people is not None:
         cut = blocks_of_people(people[blocks.order], block_size(codes.records, degree), degree)
@@ -119,6 +125,15 @@ def _best_start(codes: Codes, metric: Scales, demand: Demand, context: MethodCon
     ordered = np.ascontiguousarray(codes.matrix[blocks.order])
     matched = _Start(blocks, ordered, _matched(metric, ordered, blocks, demand))
     return min(matched, rings, key=lambda start: mean_loss(metric, start.ordered, start.preimages))
+
+
+def _rings(codes: Codes, demand: Demand) -> BlockOrder:
+    """NH10's partitions, as blocks."""
+    if demand.people is None:
+        members, starts = lexicographic_partitions(codes, demand.degree)
+    else:
+        members, starts = rings_of_people(codes, demand)
+    return BlockOrder("rings", members.astype(np.int64), starts)
 
 
 def _matched(metric: Scales, ordered: Int32Array, blocks: BlockOrder, demand: Demand) -> Int32Array:
@@ -147,11 +162,13 @@ def ring_preimages(starts: Int64Array, degree: int) -> Int32Array:
     >>> ring_preimages(np.array([0, 3, 5]), 2).tolist()
     [[0, 1], [1, 2], [2, 0], [3, 4], [4, 3]]
     """
-    sizes = np.diff(starts)
-    first, size = np.repeat(starts[:-1], sizes), np.repeat(sizes, sizes)
-    place = np.arange(starts[-1]) - first
-    around = (place[:, None] + np.arange(degree)) % size[:, None]
-    preimages: Int32Array = (first[:, None] + around).astype(np.int32)
+    sizes = np.diff(starts).astype(np.int32)
+    first, size = np.repeat(starts[:-1].astype(np.int32), sizes), np.repeat(sizes, sizes)
+    place = np.arange(len(first), dtype=np.int32) - first
+    layers = np.arange(degree, dtype=np.int32)
+    preimages: Int32Array = (place[:, None] + layers).astype(np.int32, copy=False)
+    preimages %= size[:, None]  # in place, because there may be many
+    preimages += first[:, None]
     return preimages
 
 
@@ -206,8 +223,15 @@ def match_in_blocks(
 
 
 def block_size(records: int, degree: int) -> int:
-    """Number of records that are matched with each other: enough for a choice at every layer."""
-    return min(max(BLOCK, 3 * degree), records)
+    """Number of records that are matched with each other: enough for a choice at every layer.
+
+    In small tables it grows with k, because there it is cheap: up to 20 k.
+
+    >>> [block_size(records, 50) for records in (500, 3_000, 30_000)], block_size(30_000, 200)
+    ([500, 1000, 300], 600)
+    """
+    affordable = int(min(20 * degree, _PAIRS / (records * degree), LARGEST_BLOCK))
+    return min(max(BLOCK, 3 * degree, affordable), records)
 
 
 def block_starts(records: int, size: int) -> Int64Array:
@@ -236,10 +260,13 @@ def _match_blocks(
     largest = 0
     for block in range(first, last):
         largest = max(largest, starts[block + 1] - starts[block])
-    candidates = np.empty((columns, largest), np.int32)
+    candidates = make_candidates(metric, largest)
     cost = np.empty((largest, largest))
-    marks = np.zeros(metric.position.size, np.int32)
-    mark = int(np.int64(0))  # a literal 0 would make Numba compile `add_growths` a second time
+    marks, counts = (
+        np.zeros(metric.position.size, np.int32),
+        np.zeros(metric.position.size, np.int32),
+    )
+    mark = int(np.int64(0))  # a literal 0 would make Numba compile `prepare` a second time
     column_of = np.empty(largest, np.int32)
     work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
     # If boxes vote or are read by frequencies, even a member of cost 0 changes the costs of others.
@@ -251,12 +278,11 @@ def _match_blocks(
             grown[place] = True
             preimages[start + place, 0] = start + place
             for column in range(columns):
-                candidates[column, place] = ordered[start + place, column]
+                candidates.codes[column, place] = ordered[start + place, column]
+        mark = prepare(metric, candidates, size, marks, mark)
         for layer in range(1, degree):
             boxes = preimages[start : start + size]
-            mark = add_growths(
-                metric, ordered, boxes, layer, candidates, size, grown, marks, mark, cost
-            )
+            add_growths(metric, ordered, boxes, layer, candidates, size, grown, marks, counts, cost)
             for place in range(size):
                 if grown[place]:
                     for member in range(layer):

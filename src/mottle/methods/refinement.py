@@ -9,6 +9,10 @@ J is a large-neighbourhood search that can be stopped at any moment.
 Which preimage is removed from a record matters. The one whose removal shrinks the record most is
 the best candidate for a better place, but always removing that one ends in a poor local optimum; so
 each preimage is removed with a chance that grows with its cost.
+
+A record that loses nothing is left out: its preimages are equal, so an exchange could only move a
+loss to it. And the second exchange in a set J finds half of what the first one does (the sixth a
+seventh, on ADULT at k = 10), so a pass makes few in each set, and the next pass has other sets.
 """
 
 from __future__ import annotations
@@ -19,16 +23,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
+from mottle.kernels.box_growths import add_growths, make_candidates, prepare
 from mottle.kernels.linear_assignment import match_rows
-from mottle.kernels.ncp_growth import (
-    FORBIDDEN,
-    Scales,
-    add_growths,
-    add_pulls,
-    add_savings,
-    box_loss,
-)
+from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_pulls, add_savings, box_loss
 from mottle.kernels.vote_growth import ItemLists
 from mottle.methods.base import MethodContext
 from mottle.methods.options import MethodOption
@@ -43,11 +42,15 @@ from mottle.utils.xorshift import below, fraction
 Orders = Callable[[Int32Array, int, np.random.Generator], Int64Array]
 
 DEALT_TOGETHER = 120  # |J|: a larger set finds more per exchange, a smaller one is faster
-LEAST_GAIN = 0.001  # without a time limit: stop when a pass gains less than this share
+EXCHANGES = 2  # most exchanges of a set in one pass; the next is made only if the last one gained
+LEAST_GAIN = 0.001  # without a time limit: stop when the last passes gain less than this share
 INTERRUPTED = "interrupted"
 PASSES = MethodOption("passes", 1_000_000, "most passes of refinement", least=1, most=1_000_000)
+_MOST_DEALT = 400
 _NOWHERE = -1
 _TINY = 1e-12
+_MOST_TOGETHER = 30  # passes, or exchanges in one, that count together: time stays linear in k
+_NO_LOSS = 1e-9  # rounding may leave less than this of exact cells
 
 
 @dataclass(frozen=True)
@@ -68,14 +71,15 @@ def refine(
     together: int = DEALT_TOGETHER,
     people: Int32Array | None = None,
 ) -> Refined:
-    """Improve ``preimages`` [n, k] in place until the time is up or a pass gains too little.
+    """Improve ``preimages`` [n, k] in place until the time is up or passes gain too little.
 
     Ctrl-C ends it and keeps what has been reached. A repeatable run knows no time limit, and Ctrl-C
     ends all of it. Every pass puts the published records, each
     represented by a random one of its preimages, into the next of ``orders`` (`table_orders` for
-    tables), cuts the order into sets J of ``together`` records, and makes about k/2 exchanges in
-    each. The sets of one pass are disjoint, so all cores work on them. Memory O(n) per core in
-    addition to ``preimages``; a pass costs O(n · k · |J| · d).
+    tables), cuts the order into sets J of ``together`` records, and exchanges in each of them. The
+    sets of one pass are disjoint, so all cores work on them. Memory O(n) per core in addition to
+    ``preimages``; a pass costs O(n · (k + |J|) · d), an assignment a little more than |J|² for |J|
+    records.
 
     ``bucket_starts`` are the starts of buckets, and the end: each set J then lies within one
     bucket, and all of its records give away the same layer, so that buckets stay matched with
@@ -91,27 +95,44 @@ def refine(
     random = np.random.default_rng(context.seed)
     passes = 0
     most = context.option(PASSES)
+    degree = preimages.shape[1]
+    half = min(degree // 2 + 1, _MOST_TOGETHER)
+    exchanges, window = EXCHANGES, half  # the end is decided by what so many passes gain together
+    if scales.lists is not None or bucket_starts is not None:
+        # Orders of sets take long, and buckets exchange another layer each time: more per pass.
+        exchanges, window = half, 1
     try:
-        loss = mean_loss(scales, ordered, preimages)
-        context.on_progress(loss)
+        # What each layer of a record costs it is needed to choose a layer; buckets draw theirs.
+        saved = np.empty((len(preimages) if bucket_starts is None else 0, degree), np.float32)
+        losses = _losses_of(scales, ordered, preimages, saved)
+        curve = [float(losses.mean())]
+        context.on_progress(curve[-1])
         while time.perf_counter() < until:
-            before = loss
+            taking_part = np.flatnonzero(losses > _NO_LOSS)
+            if len(taking_part) < 2:
+                return Refined(passes, "no more gain")
             _one_pass(
                 scales,
                 ordered,
                 orders,
                 preimages,
+                losses,
+                saved,
                 people,
+                taking_part,
                 random,
                 passes,
                 until,
                 bucket_starts,
                 together,
+                exchanges,
             )
             passes += 1
-            loss = mean_loss(scales, ordered, preimages)
-            context.on_progress(loss)
-            if limit is None and before - loss <= LEAST_GAIN * before:
+            curve.append(float(losses.mean()))
+            context.on_progress(curve[-1])
+            before = curve[-1 - min(window, passes)]
+            gained_little = before - curve[-1] <= LEAST_GAIN * before
+            if limit is None and gained_little and passes >= window:
                 return Refined(passes, "no more gain")
             if passes == most:
                 return Refined(passes, "passes")
@@ -122,11 +143,16 @@ def refine(
     return Refined(passes, "time limit")
 
 
-def table_orders(ordered: Int32Array, sizes: Int64Array) -> Orders:
+def dealt_together(degree: int) -> int:
+    """|J| of tables: boxes of many preimages need more others to choose from."""
+    return min(max(DEALT_TOGETHER, 5 * degree), _MOST_DEALT)
+
+
+def table_orders(ordered: Int32Array, sizes: Int64Array, together: int = DEALT_TOGETHER) -> Orders:
     """Orders of coded records, of two alternating kinds.
 
     Lexicographic with the attributes in random order, which suits columns with few values, and by
-    random median cuts, which suit numbers.
+    random median cuts into pieces of at most ``together`` records, which suit numbers.
     """
 
     def order(originals: Int32Array, number: int, random: np.random.Generator) -> Int64Array:
@@ -134,17 +160,27 @@ def table_orders(ordered: Int32Array, sizes: Int64Array) -> Orders:
         if number % 2 == 0:
             in_turn = lexicographic(shown, sizes, random.permutation(len(sizes)))
             return np.roll(in_turn, random.integers(len(shown)))
-        return random_cuts(shown, sizes, DEALT_TOGETHER, random)
+        return random_cuts(shown, sizes, together, random)
 
     return order
 
 
 def mean_loss(scales: Scales, ordered: Int32Array, preimages: Int32Array) -> float:
     """The mean loss of the records with these preimages; GCP if NCP is the objective."""
-    losses = parallel.over_rows(
-        lambda first, last: _sum_of_losses(scales, ordered, preimages, first, last), len(preimages)
+    nothing = np.empty((0, preimages.shape[1]), np.float32)
+    return float(_losses_of(scales, ordered, preimages, nothing).mean())
+
+
+def _losses_of(
+    scales: Scales, ordered: Int32Array, preimages: Int32Array, saved: NDArray[np.float32]
+) -> Float64Array:
+    """[n]: the loss of every record; also sets what it loses less without each preimage."""
+    losses = np.empty(len(preimages))
+    parallel.over_rows(
+        lambda first, last: _set_losses(scales, ordered, preimages, first, last, losses, saved),
+        len(preimages),
     )
-    return float(sum(losses) / len(preimages))
+    return losses
 
 
 def _one_pass(
@@ -152,23 +188,28 @@ def _one_pass(
     ordered: Int32Array,
     orders: Orders,
     preimages: Int32Array,
+    losses: Float64Array,
+    saved: NDArray[np.float32],
     people: Int32Array,
+    taking_part: Int64Array,
     random: np.random.Generator,
     number: int,
     until: float,
     bucket_starts: Int64Array | None,
     together: int,
+    exchanges: int,
 ) -> None:
-    records, degree = preimages.shape
-    shown = preimages[np.arange(records), random.integers(0, degree, records)]
-    in_turn = orders(shown, number, random)
+    """Exchange preimages of the records ``taking_part``, which are in increasing order."""
+    records, degree = len(taking_part), preimages.shape[1]
+    shown = preimages[taking_part, random.integers(0, degree, records)]
+    in_turn = taking_part[orders(shown, number, random)]
     if bucket_starts is None:
         sets = max(records // together, 1)
         starts = np.linspace(0, records, sets + 1).astype(np.int64)
     else:
-        bucket_of = np.repeat(np.arange(len(bucket_starts) - 1), np.diff(bucket_starts))
-        in_turn = in_turn[np.argsort(bucket_of[in_turn], kind="stable")]
-        starts = _cut_buckets(bucket_starts)
+        bucket_of = np.searchsorted(bucket_starts, in_turn, side="right")
+        in_turn = in_turn[np.argsort(bucket_of, kind="stable")]
+        starts = _cut_buckets(np.searchsorted(taking_part, bucket_starts))
     order = in_turn.astype(np.int32)
     seeds = random.integers(1, 2**63, len(starts) - 1).astype(np.uint64)
     same_layer = bucket_starts is not None
@@ -180,6 +221,8 @@ def _one_pass(
                 scales.lists,
                 ordered,
                 preimages,
+                losses,
+                saved,
                 people,
                 order,
                 starts,
@@ -187,6 +230,7 @@ def _one_pass(
                 last,
                 seeds,
                 same_layer,
+                exchanges,
             )
 
     parallel.over_blocks(exchange, starts, rows_at_once=20_000)
@@ -203,15 +247,39 @@ def _cut_buckets(bucket_starts: Int64Array) -> Int64Array:
 
 
 @njit(cache=True, nogil=True)
-def _sum_of_losses(
-    scales: Scales, ordered: Int32Array, preimages: Int32Array, first: int, last: int
-) -> float:
+def _set_losses(
+    scales: Scales,
+    ordered: Int32Array,
+    preimages: Int32Array,
+    first: int,
+    last: int,
+    losses: Float64Array,
+    saved: NDArray[np.float32],
+) -> None:
+    """Set the losses of the records ``first .. last - 1``, and what each preimage costs them."""
     marks = np.zeros(scales.position.size, np.int32)
-    total = 0.0
+    counts = np.zeros(scales.position.size, np.int32)
+    own = np.empty(preimages.shape[1])
     for record in range(first, last):
         box = preimages[record]
-        total += box_loss(scales, ordered, box, box.size, marks, record + 1)
-    return total
+        losses[record] = box_loss(scales, ordered, box, box.size, marks, record - first + 1)
+        if saved.shape[0] > 0:
+            _set_saved(scales, ordered, box, counts, own, saved[record])
+
+
+@njit(cache=True, nogil=True)
+def _set_saved(
+    scales: Scales,
+    ordered: Int32Array,
+    box: Int32Array,
+    counts: Int32Array,
+    own: Float64Array,
+    saved: NDArray[np.float32],
+) -> None:
+    """Set what a record loses less without each of its preimages; ``own`` is scratch space."""
+    add_savings(scales, ordered, box, box.size, counts, own)
+    for layer in range(box.size):
+        saved[layer] = own[layer]
 
 
 @njit(cache=True, nogil=True)
@@ -230,6 +298,8 @@ def _exchange(
     lists: ItemLists | None,
     ordered: Int32Array,
     preimages: Int32Array,
+    losses: Float64Array,
+    saved: NDArray[np.float32],
     people: Int32Array,
     order: Int32Array,
     starts: Int64Array,
@@ -237,9 +307,12 @@ def _exchange(
     last: int,
     seeds: UInt64Array,
     same_layer: bool,
+    exchanges: int,
 ) -> None:
     """Exchange preimages in the sets ``order[starts[s]:starts[s + 1]]`` for s = first .. last - 1.
 
+    At most ``exchanges`` times in each of them, and no more after one that gained nothing, unless
+    each gives away another layer. ``losses`` and ``saved`` are kept as `_set_losses` left them.
     ``same_layer``: all records of a set give away the same layer. ``lists`` are those of the
     scales, passed separately because only the type of an argument makes Numba compile this with
     votes or without.
@@ -254,7 +327,7 @@ def _exchange(
     twin = np.empty(largest, np.int32)  # another place in the set that gives away the same person
     place_of = np.full(people.max() + 1, _NOWHERE, np.int32)  # a place that gives a person away
     others = np.empty((largest, degree), np.int32)  # the preimages each record keeps
-    candidates = np.empty((columns, largest), np.int32)
+    candidates = make_candidates(scales, largest)
     cost = np.empty((largest, largest))
     stale = np.ones(largest, np.bool_)  # every exchange changes all rows of ``cost``
     wish = cost  # cost plus pull if boxes vote; with only two voters there are no plateaus
@@ -262,31 +335,32 @@ def _exchange(
         wish = np.empty((largest, largest))
     marks = np.zeros(scales.position.size, np.int32)
     counts = np.zeros(scales.position.size, np.int32)
-    mark = int(np.int64(0))  # a literal 0 would make Numba compile `add_growths` a second time
-    saved = np.empty(degree)
+    mark = int(np.int64(0))  # a literal 0 would make Numba compile `prepare` a second time
+    own = np.empty(degree)
     state = np.empty(1, np.uint64)
     column_of = np.empty(largest, np.int32)
     work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
     for number in range(first, last):
         start, size = starts[number], starts[number + 1] - starts[number]
         state[0] = seeds[number]
-        for _ in range(degree // 2 + 1):
+        for _ in range(exchanges):
             common = below(state, degree)
             for place in range(size):
                 record = order[start + place]
                 box = preimages[record]
                 layer = common
                 if not same_layer:
-                    layer = _layer_to_give(scales, ordered, box, counts, saved, state)
+                    layer = _layer_to_give(saved[record], state)
                 original = box[layer]
                 _all_but(box, layer, others[place])
                 taken[place], dealt[place] = layer, original
                 person = people[original]
                 twin[place], place_of[person] = place_of[person], place
                 for column in range(columns):
-                    candidates[column, place] = ordered[original, column]
-            mark = add_growths(
-                scales, ordered, others, degree - 1, candidates, size, stale, marks, mark, cost
+                    candidates.codes[column, place] = ordered[original, column]
+            mark = prepare(scales, candidates, size, marks, mark)
+            add_growths(
+                scales, ordered, others, degree - 1, candidates, size, stale, marks, counts, cost
             )
             for place in range(size):
                 for kept in range(degree - 1):
@@ -300,30 +374,47 @@ def _exchange(
                 for place in range(size):  # element by element: slices take seconds to compile
                     for candidate in range(size):
                         wish[place, candidate] = cost[place, candidate]
-                add_pulls(scales, ordered, others, degree - 1, candidates, size, marks, wish)
-            match_rows(wish, size, column_of, work, prices)
-            saved_cost, saved_wish = 0.0, 0.0
-            for place in range(size):
-                saved_cost += cost[place, place] - cost[place, column_of[place]]
-                saved_wish += wish[place, place] - wish[place, column_of[place]]
-            if saved_wish > _TINY and saved_cost > -_TINY:
+                add_pulls(scales, ordered, others, degree - 1, candidates.codes, size, marks, wish)
+            gained = False
+            if not _is_best_already(wish, size):
+                match_rows(wish, size, column_of, work, prices)
+                saved_cost, saved_wish = 0.0, 0.0
                 for place in range(size):
-                    preimages[order[start + place], taken[place]] = dealt[column_of[place]]
+                    saved_cost += cost[place, place] - cost[place, column_of[place]]
+                    saved_wish += wish[place, place] - wish[place, column_of[place]]
+                gained = saved_wish > _TINY and saved_cost > -_TINY
+            if gained:
+                for place in range(size):
+                    if column_of[place] == place:
+                        continue
+                    record = order[start + place]
+                    box = preimages[record]
+                    box[taken[place]] = dealt[column_of[place]]
+                    mark += 1
+                    losses[record] = box_loss(scales, ordered, box, degree, marks, mark)
+                    if not same_layer:
+                        _set_saved(scales, ordered, box, counts, own, saved[record])
+            elif lists is None and not same_layer:
+                break
 
 
 @njit(cache=True, nogil=True)
-def _layer_to_give(
-    scales: Scales,
-    ordered: Int32Array,
-    box: Int32Array,
-    counts: Int32Array,
-    saved: Float64Array,
-    state: UInt64Array,
-) -> int:
+def _is_best_already(cost: Float64Array, size: int) -> bool:
+    """Whether every record has the original that costs it least."""
+    for place in range(size):
+        better = False
+        for candidate in range(size):  # without a branch, so that it is vectorized
+            better |= cost[place, candidate] < cost[place, place]
+        if better:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _layer_to_give(saved: NDArray[np.float32], state: UInt64Array) -> int:
     """Choose the preimage with the largest product of its cost to the box and a random number."""
-    add_savings(scales, ordered, box, box.size, counts, saved)
-    chosen, best = below(state, box.size), 0.0
-    for layer in range(box.size):
+    chosen, best = below(state, saved.size), 0.0
+    for layer in range(saved.size):
         if saved[layer] > 0.0:
             score = saved[layer] * fraction(state)
             if score > best:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from mottle.kernels.box_growths import add_growths, make_candidates, prepare
 from mottle.kernels.growing_boxes import make_boxes, open_box, set_growths, widen
 from mottle.kernels.linear_assignment import match_rows
-from mottle.kernels.ncp_growth import Scales, add_growths
+from mottle.kernels.ncp_growth import Scales
 from mottle.kernels.vote_growth import ItemLists
 from mottle.methods.buckets.filling import BucketLayout
 from mottle.typing import Int32Array, Int64Array
@@ -63,12 +64,15 @@ def _match(
     for number in range(section_starts[first // count], end):
         largest = max(largest, sections[number + 1] - sections[number])
     cost = np.empty((largest, largest))
-    candidates = np.empty((columns, largest), np.int32)
     if lists is None:
+        codes = np.empty((columns, largest), np.int32)
         boxes = make_boxes(metric, largest)
     else:
+        candidates = make_candidates(metric, largest)
+        codes = candidates.codes
         members, stale = np.empty((largest, count), np.int32), np.ones(largest, np.bool_)
         marks, mark = np.zeros(metric.position.size, np.int32), int(np.int64(0))
+        counts = np.zeros(metric.position.size, np.int32)
     column_of = np.empty(largest, np.int32)
     work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
     for numbered in range(first, last):
@@ -87,12 +91,22 @@ def _match(
                 other = bucket_starts[table * count + layer] + begin
                 for place in range(size):
                     for column in range(columns):
-                        candidates[column, place] = ordered[other + place, column]
+                        codes[column, place] = ordered[other + place, column]
                 if lists is None:
-                    set_growths(metric, boxes, candidates, size, cost)
+                    set_growths(metric, boxes, codes, size, cost)
                 else:
-                    mark = add_growths(
-                        metric, ordered, members, step, candidates, size, stale, marks, mark, cost
+                    mark = prepare(metric, candidates, size, marks, mark)
+                    add_growths(
+                        metric,
+                        ordered,
+                        members,
+                        step,
+                        candidates,
+                        size,
+                        stale,
+                        marks,
+                        counts,
+                        cost,
                     )
                 match_rows(cost, size, column_of, work, prices)
                 for place in range(size):
