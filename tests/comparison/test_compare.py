@@ -13,11 +13,12 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
-from mottle import BetaLikeness, KAnonymity, LDiversity, Schema, UsageError, datasets
+from mottle import BetaLikeness, DataError, KAnonymity, LDiversity, Schema, UsageError, datasets
 from mottle.cli.app import app
 from mottle.comparison.charts import charts_of
 from mottle.comparison.compare import Comparison, ComparisonRow, compare
 from mottle.comparison.html import comparison_html
+from mottle.evaluation.workloads import QueryError
 
 COLUMNS = ["age", "sex", "workclass", "diagnosis"]
 
@@ -178,3 +179,31 @@ def test_what_draws_charts_is_an_extra_that_is_asked_for_before_anything_runs(
     assert result.exit_code == 2, result.output
     assert "pip install 'mottle[charts]'" in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_values_that_no_release_could_hold_are_refused_first(table: pa.Table) -> None:
+    days = pa.array([2**31 - 1] * table.num_rows, pa.int32()).cast(pa.date32())
+    odd = table.append_column("born", days)
+    schema = Schema.of(quasi_identifying=["age", "born"], rest="identifying")
+    with pytest.raises(DataError, match="'born' has dates outside"):
+        compare(odd, schema, [KAnonymity(4)], ["hilbert"])
+
+
+def test_models_take_infinite_numbers_for_missing(table: pa.Table) -> None:
+    debts = np.where(np.arange(table.num_rows) % 3 == 0, -np.inf, 1.0)
+    odd = table.append_column("debt", pa.array(debts))
+    schema = Schema.of(
+        quasi_identifying=["age"], sensitive=["diagnosis", "debt"], rest="identifying"
+    )
+    found = compare(odd, schema, [KAnonymity(4)], ["hilbert"], target="diagnosis")
+    assert 0 < line(found, "hilbert", "k = 4").accuracy < 1
+
+
+def test_error_of_queries_that_nothing_answers_is_not_drawn(
+    table: pa.Table, schema: Schema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unknown = QueryError(math.nan, math.nan, 500, 500, 500, np.empty(0))
+    monkeypatch.setattr("mottle.comparison.compare.query_error", lambda *_: unknown)
+    found = compare(table, schema, [KAnonymity(4)], ["hilbert"])
+    assert line(found, "hilbert", "k = 4").query_error is None
+    assert "<svg" in comparison_html(found)

@@ -71,3 +71,20 @@ def test_the_command_writes_a_table_and_reads_a_hierarchy(baskets, tmp_path: Pat
     shown = mottle_command("compare-sets", file, *options, "-o", tmp_path / "out", "--overwrite")
     heading = next(line for line in shown.stdout.splitlines() if "linked" in line)
     assert heading.split()[-1] in ("s", "time,", "time")  # all columns fit a terminal of 80
+
+
+def test_methods_publish_items_as_nodes_beside_k_m_on_the_same_hierarchy() -> None:
+    sets = mottle.datasets.baskets(200, 20, 4.0, seed=2)
+    tree = mottle.Hierarchy.from_rows(
+        [(name, f"group {place // 4}", "*") for place, name in enumerate(sets.names.to_pylist())]
+    )
+    found = compare_set_methods(
+        sets, [mottle.KAnonymity(4)], ["gray-ring", "gray-ring+nodes", "k-m"], hierarchy=tree
+    )
+    plain, nodes, rival = found.lines
+    assert plain.bounds_hold == nodes.bounds_hold == 1.0
+    assert nodes.error_rate < plain.error_rate
+    assert nodes.linked == plain.linked == 0.25
+    assert rival.item_error is not None
+    with pytest.raises(UsageError, match="needs a hierarchy"):
+        compare_set_methods(sets, [mottle.KAnonymity(4)], ["gray-ring+nodes"])

@@ -36,8 +36,10 @@ def baskets() -> pa.Table:
     return pa.table({"set": pa.array(held, pa.list_(pa.string())), "label": labels})
 
 
-def released(engine: Any, file: Path, layout: SetLayout, guarantee: Any) -> mottle.SetRelease:
-    options: dict[str, Any] = {"effort": 0, "seed": 1}
+def released(
+    engine: Any, file: Path, layout: SetLayout, guarantee: Any, **more: Any
+) -> mottle.SetRelease:
+    options: dict[str, Any] = {"effort": 0, "seed": 1, **more}
     named = dataclasses.asdict(layout)
     if engine.name == "memory":
         return mottle.anonymize_sets(read_sets(file, **named), guarantee, **options)
@@ -84,6 +86,35 @@ def test_every_engine_makes_the_same_promises_and_states_the_same_totals(
     assert found.certain <= held <= found.possible
     based = {item for cell in release.table.column("set").to_pylist() for item in cell["base"]}
     assert any("in no base set" in note for note in stated.notes) == (len(based) < stated.items)
+
+
+def test_every_engine_publishes_items_as_nodes_and_answers_about_what_is_below(
+    engine, baskets
+) -> None:
+    file = engine.folder / "baskets.parquet"
+    lists = [
+        [item for item in held or [] if item != "\x1f"]
+        for held in baskets.column("set").to_pylist()
+    ]  # a hierarchy takes no label of blanks
+    table = pa.table({"set": lists})
+    pq.write_table(table, file)
+    known = read_sets(table, column="set")
+    tree = mottle.Hierarchy.from_rows(
+        [(name, f"node {place // 3}", "*") for place, name in enumerate(known.names.to_pylist())]
+    )
+    layout = SetLayout(column="set")
+    release = released(engine, file, layout, KAnonymity(4), item_hierarchy=tree, node_holders=60)
+    assert release.certificate.columns[0].nodes == 3
+    again = release if engine.name == "memory" else mottle.read_release(engine.folder / "out")
+    assert again.columns[0].hierarchy == tree
+    held = [set(known.record(number)) for number in range(known.records)]
+    for label in tree.labels:
+        answer, below = again.count({"set": label}), set(tree.leaves_under(label))
+        assert answer.certain <= sum(bool(each & below) for each in held) <= answer.possible
+    audit = mottle.audit_release(
+        known, again, private=None if engine.name != "streaming" else engine.folder / "l.pq"
+    )
+    assert audit.passed
 
 
 def test_all_forms_of_input_are_read_as_in_memory(baskets, tmp_path: Path) -> None:

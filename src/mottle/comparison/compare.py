@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -14,6 +15,7 @@ from mottle import methods
 from mottle.audit import audit_release
 from mottle.comparison.other_tools import Released, loss_of_release, read_releases
 from mottle.comparison.progress import Step
+from mottle.encoding.encode import encode
 from mottle.encoding.people import People
 from mottle.encoding.set_columns import sets_as_lists
 from mottle.errors import GuaranteeError, UsageError, did_you_mean
@@ -31,7 +33,7 @@ from mottle.queries.conditions import Where
 from mottle.release.data import ReleaseData
 from mottle.release.per_person import one_row_per_person
 from mottle.release.publish import check_publishable
-from mottle.schema.model import Role, Schema, Unit
+from mottle.schema.model import Representation, Role, Schema, Unit
 from mottle.utils.html import html_table_of
 
 PRIVBAYES = "privbayes"
@@ -194,6 +196,7 @@ def compare(
     if schema.per_person is not None:
         table, schema = one_row_per_person(table, schema)
     check_publishable(table, schema)
+    encode(table, schema, Representation.RANGE)  # raises for values that cannot be coded
     if table.num_rows < 8:
         raise UsageError("A table of fewer than eight rows is too small to compare methods on.")
     task = _prepare(table, schema, target, seed, releases)
@@ -376,7 +379,8 @@ def _measured(line: ComparisonRow, result: ReleaseData | pa.Table, task: _Task) 
             m=3,
             seed=task.seed,
         )[0].accuracy
-    return replace(line, query_error=error, accuracy=accuracy)
+    known = None if math.isnan(error) else error  # no query with a known answer
+    return replace(line, query_error=known, accuracy=accuracy)
 
 
 def _by_the_literature(line: ComparisonRow, release: ReleaseData, task: _Task) -> ComparisonRow:

@@ -28,6 +28,7 @@ from mottle.utils.html import html_table_of
 __all__ = ["K_TO_THE_M", "SetMethodsComparison", "SetMethodsRow", "compare_set_methods"]
 
 K_TO_THE_M = "k-m"
+NODES = "+nodes"  # behind the name of a method: items are published as nodes of the hierarchy
 QUESTIONS = 500  # items, and as many pairs
 _INTERVAL = 1.96  # standard errors on either side of an interval of 95 %
 
@@ -86,7 +87,12 @@ class _Task:
     seed: int
     effort: float | None
     m: int
-    tree: ItemTree | None
+    hierarchy: Hierarchy | None
+
+    @property
+    def tree(self) -> ItemTree | None:
+        """The hierarchy as k^m-anonymity takes it."""
+        return None if self.hierarchy is None else ItemTree.of(self.hierarchy, self.data.names)
 
 
 def compare_set_methods(
@@ -109,7 +115,9 @@ def compare_set_methods(
     guarantees : sequence of Guarantee
         What is promised; each is a run of its own for every method.
     names : sequence of str
-        Methods for sets, and ``"k-m"`` for k^m-anonymity (`mottle.evaluation.k_to_the_m`).
+        Methods for sets, and ``"k-m"`` for k^m-anonymity (`mottle.evaluation.k_to_the_m`). With
+        ``"+nodes"`` behind its name (``"freeform+nodes"``) a method publishes items as nodes of the
+        hierarchy where that loses less.
     seed : int
         For the questions and the runs.
     effort : float, optional
@@ -117,7 +125,7 @@ def compare_set_methods(
     m : int
         For ``"k-m"``: the most items that its adversary knows, from 1 to 3.
     hierarchy : Hierarchy, optional
-        For ``"k-m"``: whose leaves are the items; by default one that groups items by name.
+        Its leaves are the items; for ``"k-m"`` by default one that groups items by name.
     on_progress : callable
         Called with every step.
 
@@ -147,7 +155,9 @@ def compare_set_methods(
         if name == K_TO_THE_M:
             check_m(m)
         else:
-            METHODS.get_named(name)
+            METHODS.get_named(name.removesuffix(NODES))
+        if name.endswith(NODES) and hierarchy is None:
+            raise UsageError(f"'{name}' needs a hierarchy.", "Give --item-hierarchy FILE.")
     sets = as_sets(data)
     task = _prepare(sets, seed, effort, m, hierarchy)
     runs = [(guarantee, name) for guarantee in guarantees for name in names]
@@ -173,7 +183,8 @@ def _prepare(
         asked[tuple(sorted(random.choice(held, 2, replace=False).tolist()))] = None
     record_of = np.repeat(np.arange(data.records), data.sizes)
     index = ItemIndex.of(data.items.astype(np.int64), record_of, data.universe)
-    tree = None if hierarchy is None else ItemTree.of(hierarchy, data.names)
+    if hierarchy is not None:
+        hierarchy.check_covers(data.names.to_pylist())
     return _Task(
         data,
         tuple(asked),
@@ -182,7 +193,7 @@ def _prepare(
         seed,
         effort,
         m,
-        tree,
+        hierarchy,
     )
 
 
@@ -198,7 +209,12 @@ def _line(name: str, guarantee: Guarantee, task: _Task) -> SetMethodsRow:
         if name == K_TO_THE_M:
             return _rival(line, guarantee, task)
         release = anonymize_sets(
-            task.data, guarantee, method=name, effort=task.effort, seed=task.seed
+            task.data,
+            guarantee,
+            method=name.removesuffix(NODES),
+            effort=task.effort,
+            seed=task.seed,
+            item_hierarchy=task.hierarchy if name.endswith(NODES) else None,
         )
         taken = time.perf_counter() - began
     except (GuaranteeError, UsageError) as error:

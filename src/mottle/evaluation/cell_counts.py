@@ -19,9 +19,11 @@ from mottle.queries.fitting.known_totals import TotalsByAtom
 from mottle.queries.fitting.marginals import fit_marginal
 from mottle.release.column import PublishedColumn
 from mottle.typing import Float64Array, Int64Array
+from mottle.utils.distinct_cells import distinct_cells
 
 MOST_CELLS = 1 << 19
-_MOST_FITTED = 1 << 20
+_MOST_FITTED = 1 << 14  # records that a fit is exact for: bars of charts need no more
+_ROUNDS = 40  # of a fit, likewise
 _COUNT, _PLACE = "count", "place"
 
 
@@ -69,14 +71,13 @@ class Tally:
         """Weight values by the whole release, as for `Queries`; counts stand for rows."""
         everybody = np.broadcast_to(np.int32(0), self.records)
         known = TotalsByAtom.of(replace(cells, of_row=everybody), self.column)
-        times = self.counts
-        if self.records > _MOST_FITTED:
-            times = np.maximum(np.rint(times * (_MOST_FITTED / self.records)), 1).astype(np.int64)
-        of_row = np.repeat(cells.of_row, times)
+        scale = min(_MOST_FITTED / max(self.records, 1), 1.0)
+        counted = np.bincount(cells.of_row, self.counts, minlength=len(cells.first))
+        rows = scale * counted.astype(np.float64)
         if known is not None:
-            known = replace(known, counts=known.counts * (len(of_row) / self.records))
+            known = replace(known, counts=scale * known.counts)
         degrees = np.full(len(cells.first), degree)
-        return fit_marginal(replace(cells, of_row=of_row), degrees, known)
+        return fit_marginal(cells, degrees, known, rows=rows, rounds=_ROUNDS)
 
 
 def tallies(
@@ -109,9 +110,9 @@ class _Counting:
         """Count more cells, until there are too many distinct ones."""
         if not self._whole:
             return
+        cells, times = _distinct(cells)
         keys = self._keys(cells)
-        ones = np.ones(len(cells), np.int64)
-        found = _summed(_table(keys, ones, np.arange(len(cells))))
+        found = _summed(_table(keys, times, np.arange(len(cells))))
         places = sum(map(len, self._kept)) + np.arange(len(found))
         self._kept.append(_plain(cells.take(found.column(_PLACE)).combine_chunks()))
         self._waiting.append(found.set_column(len(keys) + 1, _PLACE, pa.array(places)))
@@ -149,6 +150,16 @@ class _Counting:
         if pa.types.is_dictionary(cells.type):
             cells = cells.cast(cells.type.value_type)
         return [cells]
+
+
+def _distinct(cells: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Int64Array]:
+    """Cells and how often each occurs: the distinct ones where they are found quickly."""
+    whole = cells.combine_chunks()
+    found = distinct_cells(whole)
+    if found is None:
+        return cells, np.ones(len(cells), np.int64)
+    first, of_cell = found
+    return pa.chunked_array([whole.take(pa.array(first))]), np.bincount(of_cell)
 
 
 def _plain(cells: pa.Array) -> pa.Array:

@@ -321,7 +321,7 @@ class _Encoder:
         if _is_numeric(cells):
             numbers = _as_numbers(values)
             mean, spread = _scale(cells)
-            missing = np.isnan(numbers)
+            missing = ~np.isfinite(numbers)
             scaled = np.where(missing, 0.0, (numbers - mean) / spread)
             return np.stack([scaled, missing], axis=1)
         known = _vocabulary(cells)
@@ -342,7 +342,8 @@ class _Encoder:
             numbers = np.divide(
                 moments.first, likely, out=np.full(len(likely), mean), where=likely > 0
             )
-            return np.stack([(numbers - mean) / spread * likely, 1 - likely], axis=1)
+            scaled = np.where(np.isfinite(numbers), (numbers - mean) / spread, 0.0)
+            return np.stack([scaled * likely, 1 - likely], axis=1)
         known = _vocabulary(cells).to_pylist()
         texts = dict(zip(_points(cells), cells.atoms.points().to_pylist(), strict=True))
         shares = [cells.shares((Condition(values=(texts[text],)),)) for text in known]
@@ -383,12 +384,19 @@ def _as_numbers(values: pa.ChunkedArray) -> Float64Array:
 
 
 def _scale(cells: CellDistribution) -> tuple[float, float]:
-    """The mean and standard deviation of a number column, as estimated from the release."""
-    moments = cells.moments((Condition(),))
+    """The mean and standard deviation of a number column, as estimated from the release.
+
+    0 and 1 if numbers are infinite, which are taken for missing.
+    """
+    with np.errstate(invalid="ignore"):
+        moments = cells.moments((Condition(),))
     rows = cells.of_row
     known = max(float(np.maximum(moments.share, 0.0)[rows].sum()), 1e-12)
-    mean = float(moments.first[rows].sum()) / known
-    variance = float(moments.second[rows].sum()) / known - mean**2
+    with np.errstate(invalid="ignore"):
+        mean = float(moments.first[rows].sum()) / known
+        variance = float(moments.second[rows].sum()) / known - mean**2
+    if not (np.isfinite(mean) and np.isfinite(variance)):
+        return 0.0, 1.0
     return mean, float(np.sqrt(variance)) if variance > 0 else 1.0
 
 

@@ -19,7 +19,7 @@ from mottle.schema.model import Role
 
 QUERIES = 100  # random queries for each number of conditions
 CONDITIONS = (1, 2, 3)  # numbers of conditions, on quasi-identifiers
-MOST_QUERIED_ROWS = 1 << 16  # rows up to which all are queried; a random sample above
+MOST_QUERIED_ROWS = 1 << 14  # rows up to which all are queried; a random sample above
 SELECTIVITY = 0.1  # share of records that a query selects if values are uniformly distributed
 
 

@@ -7,7 +7,7 @@ codes has a meaningful one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,10 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.errors import DataError
+from mottle.hierarchy.tree import Hierarchy
 from mottle.itemsets.arrow import BLANKS, is_list, of_lists, of_text
 from mottle.itemsets.data import NO_BITMAPS, ItemSets, Sets
 from mottle.itemsets.gray import gray_order, renumbered
 from mottle.itemsets.hamming import steps
+from mottle.itemsets.nodes import ItemNodes
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils.arrow import as_text
 
@@ -34,16 +36,48 @@ class SetDomain:
     sets: Sets  # [size]: the items of every code; the missing value, the last one, holds none
     mean_items: float  # items that a record holds; a missing value counts as one
     notes: tuple[str, ...] = ()  # what was done to items on the way; no items
+    nodes: ItemNodes | None = None  # what items are published as; None: themselves
+    items: SetDomain | None = None  # the same codes as sets of items, where these are of nodes
 
     @property
     def universe(self) -> int:
         """Number of different items."""
         return len(self.names)
 
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        """The hierarchy of the items; None if there is none."""
+        return None if self.nodes is None else self.nodes.hierarchy
+
     @cached_property
     def texts(self) -> pa.Array:
-        """Every set as `set_texts` writes it, by code; of the missing value that of the empty."""
-        return _texts(self.sets, self.names)
+        """Every set as `set_texts` writes it, by code; of the missing value that of the empty.
+
+        Texts are of items, also where nodes are published.
+        """
+        known = self.items or self
+        return _texts(known.sets, known.names)
+
+    def as_nodes(self, nodes: ItemNodes, times: Int64Array) -> SetDomain:
+        """Return the same codes for sets of nodes.
+
+        Parameters
+        ----------
+        nodes : ItemNodes
+            What items are published as.
+        times : int64[size]
+            How many records have each code.
+
+        Returns
+        -------
+        SetDomain
+            Several codes may be the same set of nodes.
+        """
+        shown = nodes.of_sets(ItemSets(self.names, self.sets.starts, self.sets.items))
+        sets = Sets(shown.starts, shown.items, NO_BITMAPS, shown.universe)
+        lost = int((self.sets.sizes - sets.sizes) @ times) / max(int(times.sum()), 1)
+        mean = self.mean_items - lost
+        return replace(self, names=shown.names, sets=sets, mean_items=mean, nodes=nodes, items=self)
 
 
 def encode_sets(

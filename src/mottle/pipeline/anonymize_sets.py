@@ -11,6 +11,7 @@ import pyarrow as pa
 from mottle.encoding.sensitive import SensitiveValues, encode_sensitive
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
+from mottle.hierarchy.tree import Hierarchy
 from mottle.io.owner_key import owner_key
 from mottle.io.read_sets import as_sets
 from mottle.itemsets.data import ItemSets
@@ -18,6 +19,7 @@ from mottle.methods.sets import method_for
 from mottle.pipeline.certify import certify, method_facts
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
+from mottle.pipeline.published_nodes import nodes_of_sets, notes_on_nodes
 from mottle.pipeline.release import SetRelease
 from mottle.pipeline.set_records import (
     UNIT,
@@ -52,6 +54,8 @@ def anonymize_sets(
     progress: Callable[[Progress], None] | None = None,
     unsafe_paper_randomization: bool = False,
     context: Context | Mapping[str, object] | None = None,
+    item_hierarchy: Hierarchy | str | Path | None = None,
+    node_holders: int | None = None,
 ) -> SetRelease:
     """Anonymize sets; nothing is returned unless all invariants hold.
 
@@ -90,6 +94,11 @@ def anonymize_sets(
         which leaks them. The certificate says so.
     context : Context or mapping, optional
         What the owner states about the release, as for `mottle.Schema.of`.
+    item_hierarchy : Hierarchy, str or Path, optional
+        A tree whose leaves are the items, or its file. Items are published as its nodes where that
+        loses less; the same item everywhere as the same node (docs/sets.md).
+    node_holders : int, optional
+        Publish items as the lowest nodes that so many records hold, instead of trying it out.
 
     Returns
     -------
@@ -124,6 +133,8 @@ def anonymize_sets(
         totals=totals,
         unsafe_paper_randomization=unsafe_paper_randomization,
         key=key,
+        item_hierarchy=item_hierarchy,
+        node_holders=node_holders,
     )
     chosen = method_for(method, guarantee)
     settings = replace(settings, options=chosen.check_options(options or {}))
@@ -145,9 +156,11 @@ def anonymize_sets(
         sensitive = _sensitive(data) if guarantee.about_values else ()
         demand = guarantee.demand(data.records, sensitive)
         least = least_total(demand) if totals else None
-        records = SetRecords(chosen, data, data.sets(), demand, least)
+        nodes = nodes_of_sets(data, settings, guarantee.degree)
+        shown = data if nodes is None else nodes.of_sets(data)
+        records = SetRecords(chosen, shown, shown.sets(), demand, least, nodes)
     part = run(records, chosen.name, demand, settings, secret, clock)
-    unbased = data.universe - len(based_items(part.published.table.column(data.column)))
+    unbased = shown.universe - len(based_items(part.published.table.column(data.column)))
     certificate = certify(
         part.measurements,
         settings,
@@ -159,16 +172,21 @@ def anonymize_sets(
             data.column,
             label,
             None if data.labels is None else data.labels.type,
+            nodes,
         ),
         sensitive=sensitive,
         protected=None if data.labels is None else "label",
-        notes=(*data.notes, *notes_on_sets(data.universe, unbased)),
+        notes=(
+            *data.notes,
+            *notes_on_nodes(nodes),
+            *notes_on_sets(shown.universe, unbased),
+        ),
         seconds=clock.seconds,
         unit=UNIT,
         risk_before=risk_of_sets(data),
         context=stated,
         cover_check="possible worlds",
-        items=data.universe,
+        items=shown.universe,
         error_rate=part.loss.mean,
         flipped=part.loss.overall,
     )

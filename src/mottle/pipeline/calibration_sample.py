@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mottle.audit.containment.compact import group_rows
 from mottle.encoding.domain import Codes, Domain
 from mottle.evaluation.calibration import Originals, calibrate
 from mottle.graph.degrees import describe_degrees
@@ -28,7 +29,7 @@ from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.arrow import numbered
 from mottle.utils.csprng import Purpose, Secret
 
-MOST_RECORDS = 20_000  # of a release on which questions are asked
+MOST_RECORDS = 10_000  # of a release on which questions are asked
 _ROUNDED = 9  # decimals of weights: sums do not depend on the order of summands
 
 
@@ -58,11 +59,11 @@ class CalibrationSample:
         """
         rows = len(position_of_row)
         if rows <= most:
-            distinct, times = np.unique(codes[graph.members], axis=0, return_counts=True)
+            place_of, distinct = group_rows(codes[graph.members])
             counted = Counter[int]()
             for degree, size in zip(graph.degrees.tolist(), graph.sizes.tolist(), strict=True):
                 counted[degree] += size
-            return cls(cells, dict(counted), distinct, times.astype(np.float64))
+            return cls(cells, dict(counted), distinct, np.bincount(place_of).astype(np.float64))
         chosen = np.sort(secret.part("calibration").permutation(Purpose.TIEBREAK, rows)[:most])
         positions = position_of_row[chosen]
         blocks = np.searchsorted(graph.starts, positions, side="right") - 1
@@ -71,8 +72,8 @@ class CalibrationSample:
         shares = np.repeat(1 / degrees, degrees)
         weight_of = np.bincount(originals, shares, minlength=len(codes))
         used = np.flatnonzero(weight_of)  # far fewer than edges where records have many preimages
-        distinct, place_of = np.unique(codes[used], axis=0, return_inverse=True)
-        weights = np.bincount(place_of.ravel(), weight_of[used], minlength=len(distinct))
+        place_of, distinct = group_rows(codes[used])
+        weights = np.bincount(place_of, weight_of[used], minlength=len(distinct))
         return cls(
             cells.take(pa.array(chosen)),
             dict(Counter(degrees.tolist())),
@@ -86,9 +87,9 @@ class CalibrationSample:
         if len(parts) == 1:
             return parts[0]
         codes = np.concatenate([part.codes for part in parts])
-        distinct, place_of = np.unique(codes, axis=0, return_inverse=True)
+        place_of, distinct = group_rows(codes)
         every = np.concatenate([part.weights for part in parts])
-        weights = np.bincount(place_of.ravel(), every, minlength=len(distinct))
+        weights = np.bincount(place_of, every, minlength=len(distinct))
         degrees: Counter[int] = Counter()
         for part in parts:
             degrees.update(part.degrees)

@@ -240,7 +240,10 @@ def certify(
         seconds=dict(seconds),
         **entries,
     )
-    return certificate.with_changes(limits=limits_of(certificate, similar_values=bool(similar)))
+    of_others = bool(_method_of_others(declared))
+    return certificate.with_changes(
+        limits=limits_of(certificate, similar_values=bool(similar), method_of_others=of_others)
+    )
 
 
 def method_facts(

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Codes, Domain
 from mottle.graph.bit_voting import Votes
 from mottle.itemsets.data import ItemSets, Sets
+from mottle.itemsets.nodes import ItemNodes
 from mottle.pipeline.calibration_sample import CalibrationSample
 from mottle.queries.cells.from_set_columns import holding_of
 from mottle.queries.cells.item_cells import ItemCells
@@ -37,7 +38,9 @@ _QUESTIONS = 150  # of each number of items, about items of one record and about
 _ROWS = 1 << 14  # records whose items are processed at once
 
 
-def stated_totals(data: ItemSets, votes: Votes, least: int) -> ItemTotals:
+def stated_totals(
+    data: ItemSets, votes: Votes, least: int, nodes: ItemNodes | None = None
+) -> ItemTotals:
     """Count the records that hold each item, and measure how far counts of items miss.
 
     Parameters
@@ -48,13 +51,15 @@ def stated_totals(data: ItemSets, votes: Votes, least: int) -> ItemTotals:
         What is published for them.
     least : int
         Fewest records that a total may count.
+    nodes : ItemNodes, optional
+        What the sets hold instead of items: totals are then of all nodes and items.
 
     Returns
     -------
     ItemTotals
     """
     counts = np.bincount(data.items, minlength=data.universe)
-    totals = ItemTotals.of(data.names, counts, least)
+    totals = _totals(data.names, counts, least, nodes)
     bounds = ShareBounds(int(votes.voters.min()), int(votes.voters.max()))
     if bounds.most < 2 or data.universe == 0:
         return totals
@@ -145,7 +150,7 @@ def sampled_item_totals(
         assert domain.counts is not None, "domains of a survey know how often values occur"
         names, sets = domain.items.names, domain.items.sets
         holders = _holders(sets, domain.counts.astype(np.float64)).astype(np.int64)
-        totals = ItemTotals.of(names, holders, least)
+        totals = _totals(names, holders, least, domain.items.nodes)
         stated[domain.name] = totals
         behind = sets.take(sample.codes[:, place])
         data = ItemSets(names, behind.starts, behind.items, column=domain.name)
@@ -153,14 +158,30 @@ def sampled_item_totals(
         questions = _questions(behind, np.rint(weighted).astype(np.int64), totals)
         if not questions:
             continue
-        listed = pc.index_in(pa.array(totals.items, pa.string()), value_set=names).to_numpy()
-        shown = replace(totals, counts=tuple(np.rint(weighted[listed]).astype(int).tolist()))
+        shown = _counted(totals, names, np.rint(weighted).astype(np.int64))
         column = next(one for one in columns if one.name == domain.name)
         release = sample.release(certificate, [replace(column, item_totals=shown)])
         larger = certificate.rows / release.num_rows
         factors = _factors(Queries.of(release), data, questions, sample.weights, larger)
         stated[domain.name] = replace(totals, factors=factors)
     return stated
+
+
+def _totals(names: pa.Array, counts: Int64Array, least: int, nodes: ItemNodes | None) -> ItemTotals:
+    """The totals of items, and of all nodes of their hierarchy if there is one."""
+    if nodes is None:
+        return ItemTotals.of(names, counts, least)
+    held = np.flatnonzero(nodes.holders)
+    return ItemTotals.of(nodes.labels.take(pa.array(held)), nodes.holders[held], least)
+
+
+def _counted(totals: ItemTotals, names: pa.Array, counts: Int64Array) -> ItemTotals:
+    """The totals of those items that are published, with other counts."""
+    places = pc.index_in(pa.array(totals.items, pa.string()), value_set=names)
+    listed = places.is_valid().to_numpy(zero_copy_only=False)
+    items = tuple(item for item, known in zip(totals.items, listed, strict=True) if known)
+    places = places.drop_null().to_numpy()
+    return replace(totals, items=items, counts=tuple(counts[places].tolist()))
 
 
 def _holders(sets: Sets, weights: Float64Array) -> Float64Array:

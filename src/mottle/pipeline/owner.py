@@ -94,6 +94,7 @@ class OwnedTable:
             "unsafe": settings.unsafe,
             "engine": dict(engine),
             **_objective(settings),
+            **_item_nodes(settings),
             **({"options": dict(settings.options)} if settings.options else {}),
         }
         text = json.dumps(decisive, sort_keys=True, default=str)
@@ -127,6 +128,14 @@ def _objective(settings: Settings) -> dict[str, str]:
     """The objective, if it is another than that of earlier versions."""
     followed = settings.objective
     return {} if followed in (None, Objective.NCP) else {"objective": str(followed)}
+
+
+def _item_nodes(settings: Settings) -> dict[str, object]:
+    """The hierarchy of items, if there is one."""
+    if settings.item_hierarchy is None:
+        return {}
+    rows = settings.item_hierarchy.rows()
+    return {"item_hierarchy": rows, "node_holders": settings.node_holders}
 
 
 def _absent(column: Column) -> list[str]:

@@ -11,6 +11,7 @@ from mottle.graph.bit_voting import Votes, check_worlds, vote
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.itemsets.data import ItemSets, Sets
+from mottle.itemsets.nodes import ItemNodes
 from mottle.loss.set_errors import error
 from mottle.methods.base import Arrangement, Draw, MethodContext
 from mottle.methods.sets import SetMethod
@@ -35,6 +36,7 @@ class SetRecords:
     sets: Sets
     demand: Demand
     least_total: int | None = None  # fewest records that a published total counts; None: no totals
+    nodes: ItemNodes | None = None  # what the items are that the sets hold; None: themselves
 
     @property
     def size(self) -> int:
@@ -62,9 +64,10 @@ class SetRecords:
         """Put together the outcome of the votes and the true records' labels."""
         totals = None
         if self.least_total is not None:
-            totals = stated_totals(self.data, covered, self.least_total)
-        table = publish(self.data, covered, links, totals)
-        return Published(table, describe_columns(self.data, totals))
+            totals = stated_totals(self.data, covered, self.least_total, self.nodes)
+        hierarchy = None if self.nodes is None else self.nodes.hierarchy
+        table = publish(self.data, covered, links, totals, hierarchy)
+        return Published(table, describe_columns(self.data, totals, hierarchy))
 
     def check_published(self, published: Published, links: Links) -> dict[str, Any]:
         """Check invariant 5: only sets and labels are published, in random order."""
@@ -72,10 +75,15 @@ class SetRecords:
 
 
 def column_facts_of_sets(
-    column: str, label: str | None, label_type: pa.DataType | None
+    column: str,
+    label: str | None,
+    label_type: pa.DataType | None,
+    nodes: ItemNodes | None = None,
 ) -> list[ColumnFacts]:
     """Describe names and roles of the columns; nothing about values."""
-    columns = [ColumnFacts(name=column, role=Role.QUASI_IDENTIFYING, form="worlds")]
+    shown = None if nodes is None else nodes.nodes
+    role = Role.QUASI_IDENTIFYING
+    columns = [ColumnFacts(name=column, role=role, form="worlds", nodes=shown)]
     if label is not None:
         columns.append(ColumnFacts(name=label, role=Role.SENSITIVE, type=str(label_type)))
     return columns

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
+from pathlib import Path
 
 from mottle.assignment import WALKS
 from mottle.errors import SchemaError, UsageError, did_you_mean
+from mottle.hierarchy.tree import Hierarchy
 from mottle.release.certificate import AUDITS, OWNER_KEY
 from mottle.schema.model import Objective, Representation, Schema, parse_word
 from mottle.utils.option_values import check_key
@@ -32,6 +34,8 @@ class Settings:
     options: Mapping[str, int | float | str] = field(default_factory=dict)
     # What the method keeps low: as given, then as `Method.check_objective` returns it.
     objective: Objective | None = None
+    item_hierarchy: Hierarchy | None = None  # of sets: nodes stand for items where that loses less
+    node_holders: int | None = None  # of sets: records that each node is held by; None: tried out
 
     @property
     def randomness(self) -> str:
@@ -54,6 +58,8 @@ class Settings:
         audit: str = AUDITS[0],
         key: object = None,
         objective: Objective | str | None = None,
+        item_hierarchy: Hierarchy | str | Path | None = None,
+        node_holders: int | None = None,
     ) -> Settings:
         """Check the options of a run.
 
@@ -79,6 +85,10 @@ class Settings:
             As for `mottle.anonymize`; only whether there is one is kept.
         objective : {"reading", "ncp", "entropy"}, optional
             As for `mottle.anonymize`; methods check it.
+        item_hierarchy : Hierarchy, str or Path, optional
+            As for `mottle.anonymize_sets`.
+        node_holders : int, optional
+            As for `mottle.anonymize_sets`.
 
         Returns
         -------
@@ -112,6 +122,8 @@ class Settings:
             audit=audit,
             keyed=key is not None,
             objective=parse_objective(objective),
+            item_hierarchy=_item_hierarchy(item_hierarchy),
+            node_holders=_node_holders(node_holders, item_hierarchy),
         )
 
 
@@ -142,6 +154,29 @@ def check_representation(value: Representation | str) -> Representation:
         return parse_word(Representation, value)
     except ValueError as error:
         raise SchemaError(f"{error}.") from None
+
+
+def _item_hierarchy(given: object) -> Hierarchy | None:
+    """Return the hierarchy of items, which may be the path of a file."""
+    if given is None or isinstance(given, Hierarchy):
+        return given
+    if not isinstance(given, (str, Path)):
+        raise UsageError(
+            f"The hierarchy of items is a {type(given).__name__}.",
+            "Give a Hierarchy or the path of a file.",
+        )
+    return Hierarchy.read(given)
+
+
+def _node_holders(given: object, hierarchy: object) -> int | None:
+    """Return how many records have to hold a node."""
+    if given is None:
+        return None
+    if hierarchy is None:
+        raise UsageError("--node-holders belongs to --item-hierarchy.", "Give the hierarchy too.")
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise UsageError("--node-holders takes a number of records, 1 or more.")
+    return given
 
 
 def _seconds(effort: object) -> float | None:

@@ -313,7 +313,7 @@ def unit_facts(
     UnitFacts
         An entry of the certificate.
     """
-    protects = Unit.ROW if schema.unit is Unit.ROW else Unit.PERSON
+    protects = schema.unit or Unit.PERSON
     facts: dict[str, object] = {"protects": protects}
     if people is not None:
         facts |= {"column": people.column, "people": people.values, "most_rows": people.most}

@@ -10,7 +10,7 @@ that satisfy the conditions whatever their true values are, and those that may s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -198,6 +198,24 @@ class Queries:
             without_lift=None,
         )
 
+    def answering(self, columns: Iterable[str]) -> Queries:
+        """Return the queries that answer a question about some columns.
+
+        The fit to sensitive values is for questions about them. Others are answered without it: the
+        owner's calibration is measured on generalized columns alone, so that its errors are those
+        of such answers.
+
+        Parameters
+        ----------
+        columns : iterable of str
+            All columns that the answer depends on.
+
+        Returns
+        -------
+        Queries
+        """
+        return self.unlifted if self.generalized.issuperset(columns) else self
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that can be queried."""
@@ -375,6 +393,14 @@ class Queries:
             Rows expected, certain, possible and error.
         """
         answers = np.empty((4, len(queries)))
+        if self.without_lift is not None:
+            plain = np.array([self.generalized.issuperset(one) for one in queries], np.bool_)
+            if plain.any():
+                chosen = [one for one, is_plain in zip(queries, plain, strict=True) if is_plain]
+                answers[:, plain] = self.unlifted.raw_counts(chosen)
+                others = [one for one, is_plain in zip(queries, plain, strict=True) if not is_plain]
+                answers[:, ~plain] = self.raw_counts(others)
+                return answers
         batch: list[Mapping[str, Conditions]] = []
         first, size = 0, 0
         for number, conditions in enumerate(queries, start=1):
@@ -570,7 +596,7 @@ class Queries:
         return own, {name: wanted for name, wanted in conditions.items() if name not in own}
 
     def _count(self, conditions: Mapping[str, Conditions]) -> Estimate:
-        answers = self._count_batch([conditions])
+        answers = self.raw_counts([conditions])
         (doubt,) = state_counts(self, [conditions], answers)
         expected, certain, possible, error = answers[:, 0].tolist()
         return Estimate(expected, certain, possible, error, doubt)
@@ -589,7 +615,7 @@ class Queries:
             return summands.total() if kind is AnswerKind.SUM else summands.average()
 
         columns = {column, *self.parse_where(where), *([] if weight is None else [weight])}
-        return state_one(self, kind, columns, answer(self), answer)
+        return state_one(self, kind, columns, answer(self.answering(columns)), answer)
 
     def _count_batch(self, queries: Sequence[Mapping[str, Conditions]]) -> Float64Array:
         """Rows expected, certain, possible, error; a column for each query."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from mottle.queries.cells.cells import IMPOSSIBLE
 from mottle.queries.cells.item_cells import BELOW_ONE, ItemCells
-from mottle.queries.cells.items.asked import MOST_CONDITIONS
+from mottle.queries.cells.items.asked import MOST_CONDITIONS, items_below_nodes
 from mottle.queries.cells.items.shares import CellShares, all_of
 from mottle.queries.conditions import Conditions
 from mottle.typing import BoolArray, Int64Array
@@ -158,11 +158,22 @@ def _combined(
     if certain > possible:  # the release contradicts itself
         return answer
     error *= _factor(queries, conditions, expected)
+    if _asks_below_nodes(queries, conditions):
+        error = possible - certain  # of items below nodes nothing is known but bounds
     return (
         min(max(expected, certain), possible),
         certain,
         possible,
         min(error, possible - certain),
+    )
+
+
+def _asks_below_nodes(queries: Queries, conditions: Mapping[str, Conditions]) -> bool:
+    """Whether a question is about items of which only the node above them is published."""
+    return any(
+        any(items_below_nodes(cells.items, wanted))
+        for cells, wanted in ((queries.column(name), one) for name, one in conditions.items())
+        if isinstance(cells, ItemCells)
     )
 
 

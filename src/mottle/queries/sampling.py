@@ -15,9 +15,7 @@ from mottle.queries.two_tables import TwoTables
 from mottle.queries.worlds.draw import JointDraw
 from mottle.queries.worlds.rules import check_column
 from mottle.schema.rules import check_columns
-from mottle.utils.lazy import lazy_module
-
-special = lazy_module("scipy.special")
+from mottle.utils.student import t_quantile
 
 if TYPE_CHECKING:
     from mottle.release.data import ReleaseData
@@ -164,10 +162,7 @@ class Pooled:
         (-4.72, 14.72)
         """
         upper = (1 + confidence) / 2
-        if np.isinf(self.degrees_of_freedom):
-            reach = float(special.ndtri(upper))
-        else:
-            reach = float(special.stdtrit(self.degrees_of_freedom, upper))
+        reach = t_quantile(self.degrees_of_freedom, upper)
         return self.estimate - reach * self.error, self.estimate + reach * self.error
 
 

@@ -193,7 +193,8 @@ class ChunkedPlan:
         """The columns of the release."""
         if self.kind is ReleaseKind.SETS:
             (sets,) = self.codec.domains
-            return set_column(sets.name, self.item_totals.get(sets.name)), *self.codec.unchanged
+            totals, hierarchy = self.item_totals.get(sets.name), sets.items.hierarchy
+            return set_column(sets.name, totals, hierarchy), *self.codec.unchanged
         described = {
             domain.name: PublishedColumn.of_domain(
                 domain, totals, self.item_totals.get(domain.name)
@@ -209,8 +210,8 @@ class ChunkedPlan:
         """The columns of the release as an Arrow schema."""
         if self.kind is ReleaseKind.SETS:
             sets, *labels = self.columns
-            fields = [set_field(sets.name, sets.item_totals), *(one.field() for one in labels)]
-            return pa.schema(fields)
+            shown = set_field(sets.name, sets.item_totals, sets.hierarchy)
+            return pa.schema([shown, *(one.field() for one in labels)])
         return pa.schema([column.field() for column in self.columns])
 
     def anonymize(

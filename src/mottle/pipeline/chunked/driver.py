@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from mottle import methods
+from mottle.encoding.domain import Domain
 from mottle.encoding.people import check_named
 from mottle.encoding.sensitive import SensitiveValues, join_counts
 from mottle.errors import PrivacyError, UsageError
@@ -41,6 +42,7 @@ from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.item_calibration import sampled_item_totals
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock
+from mottle.pipeline.published_nodes import with_nodes
 from mottle.pipeline.rules import check_rules
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.unit import Repeats, check_people, check_repeats, unit_facts
@@ -222,7 +224,7 @@ def drive(
         people = _check_unit(schema, guarantee, settings, survey)
         codec = RowCodec(
             schema,
-            survey.domains(settings.representation),
+            _published_domains(survey.domains(settings.representation), settings, guarantee),
             survey.sensitive_columns(),
             survey.unchanged_columns(),
             numbered,
@@ -280,6 +282,18 @@ def drive(
             plan = replace(plan, item_totals=stated)
         certificate = certificate.with_calibration(found)
     return ChunkedRun(plan, parts, certificate)
+
+
+def _published_domains(
+    domains: Sequence[Domain], settings: Settings, guarantee: Guarantee
+) -> tuple[Domain, ...]:
+    """The domains, with sets of nodes instead of items if items have a hierarchy."""
+    if settings.item_hierarchy is None:
+        return tuple(domains)
+    (domain,) = domains
+    assert domain.counts is not None, "domains of a survey know how often values occur"
+    sets = with_nodes(domain.items, domain.counts, settings, guarantee.degree)
+    return (replace(domain, sets=sets),)
 
 
 def _check_unit(

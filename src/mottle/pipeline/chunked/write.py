@@ -90,7 +90,7 @@ def write_files(
     written = write_rows(
         tables if links is None else _without_links(tables, links),
         release.stored.schema,
-        release.text_of,
+        release.coded_text_of,
         folder,
         text=text,
         on_progress=on_progress,

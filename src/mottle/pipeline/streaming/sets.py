@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from mottle.guarantees.base import Guarantee
+from mottle.hierarchy.tree import Hierarchy
 from mottle.io.databases import DatabaseTable
 from mottle.pipeline.chunked.contents import SetContents
 from mottle.pipeline.chunked.sets.input import SetLayout
@@ -48,6 +49,8 @@ def anonymize_sets(
     private: str | Path | None = None,
     internal: InternalReport | None = None,
     context: Context | Mapping[str, object] | None = None,
+    item_hierarchy: Hierarchy | str | Path | None = None,
+    node_holders: int | None = None,
     work: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> SetRelease:
@@ -100,6 +103,10 @@ def anonymize_sets(
         memory.
     context : Context or mapping, optional
         As for `mottle.anonymize_sets`.
+    item_hierarchy : Hierarchy, str or Path, optional
+        As for `mottle.anonymize_sets`.
+    node_holders : int, optional
+        As for `mottle.anonymize_sets`.
     work : str or Path, optional
         As for `mottle.anonymize_stream`.
     progress : callable, optional
@@ -134,7 +141,14 @@ def anonymize_sets(
     layout = SetLayout(column, record, item, separator, label, encoding)
     layout.check()
     settings = Settings.of(
-        method=method, walk=walk, effort=effort, seed=seed, totals=totals, key=key
+        method=method,
+        walk=walk,
+        effort=effort,
+        seed=seed,
+        totals=totals,
+        key=key,
+        item_hierarchy=item_hierarchy,
+        node_holders=node_holders,
     )
     settings = check_chunked_sets(guarantee, settings)
     destination = Destination.of(

@@ -206,6 +206,13 @@ class CellDistribution:
         mass: Float64Array = self._total(self.slot_weights) + self.missing_weights
         return np.where(mass > 0, mass, 1.0)
 
+    def mass_of(self, weights: Float64Array, missing_weight: float) -> Float64Array:
+        """As `mass`, with other weights of the atoms and of the missing value."""
+        mass = self._total(self._of_slots(weights))
+        mass[self.missing] += missing_weight
+        mass[mass <= 0] = 1.0
+        return mass
+
     @property
     def measured(self) -> Float64Array:
         """[cells]: the measure of the known values of each."""

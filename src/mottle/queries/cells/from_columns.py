@@ -31,7 +31,7 @@ def cells_of(values: pa.ChunkedArray, column: PublishedColumn) -> CellDistributi
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if column.form is not None and column.form.has_items:
-        return cells_of_worlds(column.name, values)
+        return cells_of_worlds(column.name, values, column.hierarchy)
     together = values.combine_chunks()
     if column.form is not None:
         return column.form.seen_by(_Atomized(), together, column)
@@ -58,7 +58,7 @@ class _Atomized:
 
     def of_worlds(self, cells: pa.Array, column: PublishedColumn) -> CellDistribution:
         """Items that are certain or uncertain."""
-        return cells_of_worlds(column.name, pa.chunked_array([cells]))
+        return cells_of_worlds(column.name, pa.chunked_array([cells]), column.hierarchy)
 
 
 def exact_column(name: str, values: pa.ChunkedArray) -> PublishedColumn:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import LISTS
+from mottle.hierarchy.tree import Hierarchy
 from mottle.queries.cells.item_cells import ItemCells
 from mottle.queries.cells.items.index import Holding, Items
 from mottle.release.cell_text import published_type
@@ -20,8 +21,10 @@ from mottle.typing import BoolArray, Int32Array, Int64Array
 _ROWS = 1 << 14  # cells that are coded at once
 
 
-def cells_of_worlds(name: str, cells: pa.Array | pa.ChunkedArray) -> ItemCells:
-    """Return the distinct cells of a published column of sets.
+def cells_of_worlds(
+    name: str, cells: pa.Array | pa.ChunkedArray, hierarchy: Hierarchy | None = None
+) -> ItemCells:
+    """Return the distinct cells of a published column of sets, of nodes of a hierarchy or not.
 
     A million cells name a hundred million items: they are coded some rows at a time.
     """
@@ -34,6 +37,7 @@ def cells_of_worlds(name: str, cells: pa.Array | pa.ChunkedArray) -> ItemCells:
     parts = [_Coded.of(piece, names) for piece in pieces]
     of_row, first = _distinct(parts, marks)
     count, universe = len(first), len(names)
+    items = Items(name, names, hierarchy)
     holdings: list[list[tuple[Int32Array, Int32Array]]] = [[], [], []]
     distances, flags, uncertain = [], [], []
     row = 0
@@ -57,7 +61,7 @@ def cells_of_worlds(name: str, cells: pa.Array | pa.ChunkedArray) -> ItemCells:
     del parts
     return ItemCells(
         name=name,
-        atoms=Items(name, names),
+        atoms=items,
         slots=None,
         slot_weights=np.zeros(0),
         first=np.zeros(count, np.int64),
@@ -65,7 +69,7 @@ def cells_of_worlds(name: str, cells: pa.Array | pa.ChunkedArray) -> ItemCells:
         missing=np.concatenate([np.zeros(0, np.bool_), *flags]),
         missing_weights=np.zeros(count),
         of_row=of_row,
-        items=Items(name, names),
+        items=items,
         base=_joined(holdings[0], universe),
         doubtful_base=_joined(holdings[1], universe),
         doubtful_rest=_joined(holdings[2], universe),

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from mottle.encoding.set_columns import LISTS
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
-from mottle.queries.cells.items.asked import ItemConditions
+from mottle.queries.cells.items.asked import ItemConditions, items_below_nodes
 from mottle.queries.cells.items.chances import ItemChances, Tally, far_ratio, fit_chances
 from mottle.queries.cells.items.index import Holding, Items
 from mottle.queries.cells.items.shares import CellShares, ShareBounds, all_of, one_of
@@ -72,7 +72,33 @@ class ItemCells(CellDistribution):
 
     def shares(self, conditions: Conditions) -> Float64Array:
         """[cells]: how likely each satisfies conditions; 1 for certain, -1 for impossible."""
-        wanted = ItemConditions.of(self.items, conditions)
+        held, absent = items_below_nodes(self.items, conditions)
+        shares = self._shares(ItemConditions.of(self.items, conditions))
+        if not held and not absent:
+            return shares
+        most = self._shares(ItemConditions.of(self.items, conditions, generous=True))
+        part = np.prod([self._part_of_node(item) for item in held])
+        part *= np.prod([1 - self._part_of_node(item) for item in absent])
+        least = np.maximum(shares, 0.0)
+        between = least + part * (np.maximum(most, 0.0) - least)
+        between = np.where(shares == 1.0, 1.0, np.minimum(between, BELOW_ONE))
+        return np.where(most == IMPOSSIBLE, IMPOSSIBLE, between)
+
+    def _part_of_node(self, item: str) -> float:
+        """How many of those who hold the node above an item hold the item, about."""
+        above = self.items.above(item)
+        assert above is not None
+        node = str(self.items.values[above].as_py())
+        part = self.items.leaves(item) / self.items.leaves(node)
+        of_node = 0 if self.totals is None else self.totals.count_of.get(node, 0)
+        if self.totals is None or not of_node:
+            return part
+        count = self.totals.count_of.get(item)
+        most = self.total_bounds(item)[1]
+        return min(part * of_node, most) / of_node if count is None else count / of_node
+
+    def _shares(self, wanted: ItemConditions) -> Float64Array:
+        """As `shares`, for items and nodes that are published."""
         expected = (1 - self.missing_chances) * self._expected(wanted)
         possible = self.known & self._possible(wanted)
         certain = ~self.known | self._certain(wanted)
@@ -229,7 +255,14 @@ class ItemCells(CellDistribution):
 
     def candidate_shares(self, conditions: Conditions, bounds: ShareBounds) -> CellShares:
         """[cells]: between which shares of the candidates satisfy conditions."""
-        wanted = ItemConditions.of(self.items, conditions)
+        found = self._candidate_shares(ItemConditions.of(self.items, conditions), bounds)
+        if not any(items_below_nodes(self.items, conditions)):
+            return found
+        generous = ItemConditions.of(self.items, conditions, generous=True)
+        return CellShares(found.low, self._candidate_shares(generous, bounds).high)
+
+    def _candidate_shares(self, wanted: ItemConditions, bounds: ShareBounds) -> CellShares:
+        """As `candidate_shares`, for items and nodes that are published."""
         parts = [
             one_of([self._item_share(item, bounds) for item in items], self.count)
             for items in wanted.some_of
@@ -247,7 +280,7 @@ class ItemCells(CellDistribution):
         if wanted.missing:
             low += np.where(self.missing, np.where(self.known, one, 1.0), 0.0)
             high += np.where(self.missing, np.where(self.known, 1 - one, 1.0), 0.0)
-        share = self.shares(conditions)
+        share = self._shares(wanted)
         low[share == 1.0], high[share == IMPOSSIBLE] = 1.0, 0.0
         return CellShares(np.minimum(low, np.minimum(high, 1.0)), np.minimum(high, 1.0))
 

@@ -86,8 +86,9 @@ class Group(NamedTuple):
 
 def evaluate(queries: Queries, question: Question) -> list[Group]:
     """Answer a question for every group that may have a record, with errors that hold."""
-    found = _evaluate(queries, question)
     columns = set(_needs(question)[0])
+    queries = queries.answering(columns)
+    found = _evaluate(queries, question)
     plain: dict[tuple[Any, ...], Group] = {}
 
     def again(other: Queries, key: tuple[Any, ...], place: int) -> Estimate:

@@ -36,11 +36,17 @@ _MIN_WEIGHT = 1e-12
 
 
 def fit_marginal(
-    cells: CellDistribution, degrees: Int64Array, totals: TotalsByAtom | None = None
+    cells: CellDistribution,
+    degrees: Int64Array,
+    totals: TotalsByAtom | None = None,
+    *,
+    rows: Float64Array | None = None,
+    rounds: int = ROUNDS,
 ) -> CellDistribution:
     """Return the cells with their values weighted by the column's fitted distribution.
 
-    ``degrees`` [cells] are the numbers of originals behind the records of each, 0 if unknown.
+    ``degrees`` [cells] are the numbers of originals behind the records of each, 0 if unknown;
+    ``rows`` [cells] the numbers of records, by default as `CellDistribution.of_row` has them.
     """
     even = cells.atoms.prior / max(cells.atoms.prior.sum(), np.finfo(np.float64).tiny)
     even = np.append(even, 0.0)  # the missing value comes last
@@ -48,40 +54,48 @@ def fit_marginal(
     weights[-1] = 1.0 / len(weights) if cells.missing_weights.any() else 0.0
     occurring = np.where(degrees > 0, 1 / np.maximum(degrees, 1), 0.0) if degrees.any() else None
     fitted = cells.fitted(weights[:-1], weights[-1], occurring)
-    rows = np.bincount(cells.of_row, minlength=len(cells.first)).astype(np.float64)
+    if rows is None:
+        rows = np.bincount(cells.of_row, minlength=len(cells.first)).astype(np.float64)
     records = rows * fitted.free
     if records.sum() == 0:
         return fitted
     wanted = np.empty(0)
     if totals is not None:
         wanted = np.maximum(totals.counts - totals.by_group(_occurring(fitted, rows)), 0.0)
-    for _ in range(ROUNDS):
-        shared = sum_by_atom(cells, records / fitted.mass) * weights
-        better = shared + _UNIFORM_SHARE * records.sum() * even
+    mass = fitted.mass
+    evenly = _UNIFORM_SHARE * records.sum() * even
+    for _ in range(rounds):
+        shared = sum_by_atom(cells, records / mass) * weights
+        better = shared + evenly
         off = 0.0
         if totals is not None:
-            off = np.abs(totals.by_group(shared) - wanted).max(initial=0.0)
-            better = _match_totals(totals, wanted, weights, shared, better)
+            found = totals.by_group(shared)
+            off = np.abs(found - wanted).max(initial=0.0)
+            better = _match_totals(totals, wanted, weights, found, better)
         better /= better.sum()
         change = np.abs(better - weights).max(initial=0.0)
         weights = better
-        fitted = cells.fitted(weights[:-1], weights[-1], occurring)
         if change < _SHARE_TOLERANCE and off < _TOTAL_TOLERANCE:
             break
-    return fitted
+        mass = cells.mass_of(weights[:-1], weights[-1])
+    return cells.fitted(weights[:-1], weights[-1], occurring)
 
 
 def _match_totals(
     totals: TotalsByAtom,
     wanted: Float64Array,
     weights: Float64Array,
-    shared: Float64Array,
+    found: Float64Array,
     better: Float64Array,
 ) -> Float64Array:
-    """Move the weights of groups towards the totals; keep the proportions of ``better`` within."""
-    found = totals.by_group(shared)
+    """Move the weights of groups, which have ``found`` records, towards the totals.
+
+    The proportions of ``better`` within a group are kept.
+    """
     ratio = wanted / np.maximum(found, _MIN_WEIGHT)
-    of_group = totals.by_group(weights) * np.clip(ratio, 1 / _MAX_FACTOR, _MAX_FACTOR)
+    of_group = totals.by_group(weights) * np.minimum(
+        np.maximum(ratio, 1 / _MAX_FACTOR), _MAX_FACTOR
+    )
     within = better / np.maximum(totals.by_group(better), _MIN_WEIGHT)[totals.group_of]
     possible = better > 0
     return np.where(possible, np.maximum(of_group[totals.group_of] * within, _MIN_WEIGHT), 0.0)

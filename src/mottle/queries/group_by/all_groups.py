@@ -111,6 +111,9 @@ def _table(
 ) -> pa.Table:
     """The rows of one group-by."""
     others = {name: wanted for name, wanted in conditions.items() if name not in names}
+    suited = queries.answering((*names, *others))
+    if suited is not queries:
+        queries, columns = suited, _again(suited, {name: columns[name] for name in names})
     groups = int(np.prod([float(len(columns[name].labels)) for name in names]))
     if groups > MAX_GROUPS:
         raise UsageError(

@@ -24,6 +24,7 @@ def expected_counts(queries: Queries, groups: pa.Table) -> Float64Array:
     values. The memory needed is that of the selected groups, however many combinations there are.
     """
     names = groups.column_names
+    queries = queries.answering(names)
     columns = grouping_columns(queries, names, {}, None)
     keys = np.zeros(groups.num_rows, np.int64)
     exists = np.ones(groups.num_rows, np.bool_)

@@ -19,6 +19,7 @@ from mottle.pipeline.chunked.chunk import ChunkedPlan
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock
+from mottle.pipeline.published_nodes import notes_on_nodes
 from mottle.pipeline.set_records import UNIT, column_facts_of_sets, notes_on_sets
 from mottle.pipeline.settings import Settings
 from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
@@ -112,11 +113,13 @@ def certify_sets(
             domain.name,
             None if label is None else label.name,
             None if label is None else label.value_type,
+            domain.items.nodes,
         ),
         sensitive=sensitive,
         protected=None if label is None else "label",
         notes=(
             *notes_on_items(*survey.changed_items.get(domain.name, (0, 0))),
+            *notes_on_nodes(domain.items.nodes),
             *notes_on_sets(universe, unbased),
         ),
         seconds=clock.seconds,

@@ -23,8 +23,13 @@ class ItemConditions(NamedTuple):
     missing: bool  # whether a missing set satisfies them
 
     @classmethod
-    def of(cls, items: Items, conditions: Conditions) -> ItemConditions:
-        """Combine conditions; raise `UsageError` for ranges, or if there are too many."""
+    def of(cls, items: Items, conditions: Conditions, *, generous: bool = False) -> ItemConditions:
+        """Combine conditions; raise `UsageError` for ranges, or if there are too many.
+
+        A record that holds a node may or may not hold an item below it. What is asked about the
+        item becomes what every record that satisfies the new conditions satisfies for certain; or,
+        if ``generous``, what every record satisfies that may satisfy the given ones.
+        """
         some_of, none_of = [], [np.empty(0, np.int64)]
         for condition in conditions:
             if condition.has_range:
@@ -33,8 +38,8 @@ class ItemConditions(NamedTuple):
                     f"Name items instead of a range: {{'{items.name}': ITEM}}.",
                 )
             if condition.values is not None:
-                some_of.append(_places(items, condition.values))
-            none_of.append(_places(items, condition.excluded))
+                some_of.append(_places(items, condition.values, nodes=generous))
+            none_of.append(_places(items, condition.excluded, nodes=not generous))
         if len(some_of) > MOST_CONDITIONS:
             raise UsageError(
                 f"There are {len(some_of)} conditions on the items of column '{items.name}'.",
@@ -48,7 +53,27 @@ class ItemConditions(NamedTuple):
         )
 
 
-def _places(items: Items, wanted: tuple[object, ...]) -> Int64Array:
-    """Numbers of the wanted items, without those that no cell names: no record holds them."""
-    found = {items.place_of[str(item)] for item in wanted if str(item) in items.place_of}
+def _places(items: Items, wanted: tuple[object, ...], *, nodes: bool) -> Int64Array:
+    """Numbers of the wanted items, without those that no cell names: no record holds them.
+
+    ``nodes``: with the nodes that are published in place of wanted items below them.
+    """
+    found: set[int] = set()
+    for item in map(str, wanted):
+        found.update(items.below(item).tolist())
+        above = items.above(item) if nodes else None
+        if above is not None:
+            found.add(above)
     return np.array(sorted(found), np.int64)
+
+
+def items_below_nodes(items: Items, conditions: Conditions) -> tuple[list[str], list[str]]:
+    """The items that have to be held, and not to be held, of which only a node is published."""
+    held, absent = [], []
+    if items.hierarchy is not None:
+        for condition in conditions:
+            held += [
+                one for one in map(str, condition.values or ()) if items.above(one) is not None
+            ]
+            absent += [one for one in map(str, condition.excluded) if items.above(one) is not None]
+    return held, absent

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from mottle.errors import UsageError
+from mottle.hierarchy.tree import Hierarchy
 from mottle.queries.cells.atoms import Covered, Numbers
 from mottle.queries.conditions import Condition, Conditions
 from mottle.typing import Float64Array, Int32Array, Int64Array
@@ -24,6 +25,7 @@ class Items:
 
     name: str
     values: pa.Array  # [items], sorted by text
+    hierarchy: Hierarchy | None = None  # items are its nodes, none of them below another
 
     missing_measure = 1.0
 
@@ -56,7 +58,45 @@ class Items:
 
     def strangers(self, wanted: list[object]) -> list[object]:
         """Return those of the wanted items that no cell names."""
-        return [item for item in wanted if str(item) not in self.place_of]
+        known = set() if self.hierarchy is None else set(self.hierarchy.labels)
+        return [
+            item for item in wanted if str(item) not in self.place_of and str(item) not in known
+        ]
+
+    def below(self, item: str) -> Int64Array:
+        """Return the items that a label stands for: itself, or those below it."""
+        if item in self.place_of:
+            return np.array([self.place_of[item]])
+        extent = None if self.hierarchy is None else self.hierarchy.leaf_range(item)
+        if extent is None:
+            return np.empty(0, np.int64)
+        first, last = self._extents
+        return np.flatnonzero((first >= extent[0]) & (last <= extent[1]))
+
+    def above(self, item: str) -> int | None:
+        """Return the item that is published where a label is meant that lies below it."""
+        extent = None if self.hierarchy is None else self.hierarchy.leaf_range(item)
+        if extent is None or item in self.place_of:
+            return None
+        first, last = self._extents
+        found = np.flatnonzero((first <= extent[0]) & (last >= extent[1]) & (first >= 0))
+        if not len(found) or len(self.below(item)):
+            return None
+        return int(found[0])
+
+    def leaves(self, item: str) -> int:
+        """Return how many leaves of the hierarchy are below a label."""
+        extent = None if self.hierarchy is None else self.hierarchy.leaf_range(item)
+        return 1 if extent is None else extent[1] - extent[0] + 1
+
+    @cached_property
+    def _extents(self) -> tuple[Int64Array, Int64Array]:
+        """The first and the last leaf below every item; -1 and -2 if it is not in the hierarchy."""
+        assert self.hierarchy is not None
+        ranges = [self.hierarchy.leaf_range(item) for item in self.values.to_pylist()]
+        pairs = np.array([(-1, -2) if one is None else one for one in ranges], np.int64)
+        pairs = pairs.reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
 
     @cached_property
     def place_of(self) -> dict[str, int]:
