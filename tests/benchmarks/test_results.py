@@ -29,10 +29,6 @@ REWORDED = {
     "freeform-adult": {"while it pays": "default", "bar": "measure", "asked": "target"},
     "freeform-bars": {"bar": "measure", "asked": "target"},
     "freeform-census": {"bar": "measure", "asked": "target"},
-    "freeform-rivals": {
-        "freeform while it pays": "freeform default",
-        "unrefined / best rival, asked": "unrefined / best other tool, target",
-    },
     "queries-bounds": {"questions": "queries"},
     "queries-matches": {"questions": "queries", "answered": "estimated"},
     "sets-scale": {"in all": "total"},

@@ -391,7 +391,11 @@ def _coverage(
     form, known = facts["form"], facts["kind"]
     if form == "worlds":
         separator = facts.get("separator") or asked.separators.get(name, ";")
-        if pa.types.is_floating(original) or pa.types.is_temporal(original):
+        # Python prints some of them otherwise than they are written: 4.94E+5 for 494000.
+        if any(
+            is_of(original)
+            for is_of in (pa.types.is_floating, pa.types.is_temporal, pa.types.is_decimal)
+        ):
             return _worlds_of(lambda item: typed(item, original)), (
                 lambda value: frozenset([comparable(value)])
             )

@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import checker
@@ -248,6 +249,15 @@ def test_items_of_a_csv_file_are_compared_as_they_are_printed(
     assert covers(cell, key(text))
     assert not covers({**cell, "base": others}, key(text))
     assert not covers(cell, None)
+
+
+def test_decimals_as_items_are_compared_by_value() -> None:
+    facts = {"form": "worlds", "kind": "set"}
+    kind = pa.decimal128(5, -3)
+    covers, key = checker._coverage(facts, pa.struct([]), kind, "items", Asked(roles={}))
+    cell = {"base": ["494000"], "uncertain": [], "distance": 0, "missing": False}
+    assert covers(cell, key(Decimal("4.94E+5")))
+    assert not covers(cell, key(Decimal("4.93E+5")))
 
 
 @pytest.mark.parametrize("invariant", [1, 2, 3, 4, 5])
