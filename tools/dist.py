@@ -1,7 +1,8 @@
 """Build wheel and sdist, look into them, install the wheel into a fresh environment, use it there.
 
-`make dist` runs it, and `make dist-oldest` with the oldest versions of dependencies that
-pyproject.toml allows. Everything is made in build/dist; what may be published is in dist/.
+`make dist` runs it, `make dist-oldest` with the oldest versions of dependencies that pyproject.toml
+allows, and `make dist-pythons` with every Python that is found here. Everything is made in
+build/dist; what may be published is in dist/.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-import venv
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "dist"
@@ -45,14 +46,63 @@ def main() -> None:
     """Make what the options ask for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--oldest", action="store_true", help="with the oldest dependencies")
+    parser.add_argument(
+        "--python", action="append", metavar="PROGRAM", help="use it with this one; repeatable"
+    )
+    parser.add_argument("--pythons", action="store_true", help="use it with all that are found")
     options = parser.parse_args()
+    pythons = options.python or (found_pythons() if options.pythons else [sys.executable])
     wheel, sdist = build()
     check_wheel(zipfile.ZipFile(wheel).namelist())
     with tarfile.open(sdist) as archive:
         check_sdist(name.partition("/")[2] for name in archive.getnames())
     requirements = oldest_requirements() if options.oldest else []
-    use(install(wheel, requirements, "oldest" if options.oldest else "newest"))
-    print(f"{wheel.name} and {sdist.name} are in {DIST.relative_to(ROOT)}/")
+    used = []
+    for program in pythons:
+        name = f"{'oldest' if options.oldest else 'newest'}-{Path(program).name}"
+        python = install(wheel, requirements, name, program)
+        use(python)
+        used.append(versions(python))
+    print(
+        f"{wheel.name} and {sdist.name} are in {DIST.relative_to(ROOT)}/. Installed and used with:"
+    )
+    print(*used, sep="\n")
+    if "urls" not in project():
+        print("pyproject.toml has no [project.urls]: add them before the first upload.")
+
+
+def found_pythons() -> list[str]:
+    """One program for every minor version that pyproject.toml allows: in the path, or of pyenv."""
+    places = os.environ.get("PATH", "").split(os.pathsep)
+    places += map(str, sorted((Path.home() / ".pyenv" / "versions").glob("*/bin")))
+    lowest = int(re.search(r"3\.(\d+)", project()["requires-python"])[1])
+    found: dict[int, str] = {}
+    for place in filter(None, places):
+        for program in Path(place).glob("python3.*"):
+            minor = re.fullmatch(r"python3\.(\d+)", program.name)
+            if minor and int(minor[1]) >= lowest and os.access(program, os.X_OK) and runs(program):
+                found.setdefault(int(minor[1]), str(program))
+    return [found[minor] for minor in sorted(found)]
+
+
+def runs(program: Path) -> bool:
+    """Whether a program runs and can make environments; pyenv's shims and bare systems cannot."""
+    command = [str(program), "-c", "import ensurepip, venv"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def versions(python: Path) -> str:
+    """Return what an environment has: Python, and what mottle depends on."""
+    names = [re.split(r"[>=]", each)[0] for each in project()["dependencies"]]
+    code = (
+        "import sys, importlib.metadata as m;"
+        "print('Python', sys.version.split()[0] + ':',"
+        " ', '.join(f'{n} {m.version(n)}' for n in sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [python, "-c", code, *names], capture_output=True, text=True, check=True, cwd=WORK
+    )
+    return done.stdout.strip()
 
 
 def run(*command: str | Path, folder: Path = ROOT) -> None:
@@ -63,11 +113,11 @@ def run(*command: str | Path, folder: Path = ROOT) -> None:
     subprocess.run([str(part) for part in command], cwd=folder, env=environment, check=True)
 
 
-def environment_named(name: str) -> Path:
+def environment_named(name: str, program: str = sys.executable) -> Path:
     """Make a fresh virtual environment and return its Python."""
     folder = WORK / name
     shutil.rmtree(folder, ignore_errors=True)
-    venv.create(folder, with_pip=True)
+    run(program, "-m", "venv", folder)
     return folder / ("Scripts" if os.name == "nt" else "bin") / "python"
 
 
@@ -110,18 +160,22 @@ def check_sdist(names: Iterable[str]) -> None:
         sys.exit(f"The sdist must not have: {', '.join(sorted(caches))}")
 
 
+def project() -> dict[str, Any]:
+    """The project's metadata in pyproject.toml."""
+    return dict(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"])
+
+
 def oldest_requirements() -> list[str]:
     """The lowest versions of the dependencies that pyproject.toml allows."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    bounds = [re.fullmatch(r"([\w.-]+)>=([\w.]+)", each) for each in project["dependencies"]]
+    bounds = [re.fullmatch(r"([\w.-]+)>=([\w.]+)", each) for each in project()["dependencies"]]
     if not all(bounds):
         sys.exit("Every dependency in pyproject.toml needs a lower bound: name>=version")
     return [f"{bound[1]}=={bound[2]}" for bound in bounds if bound]
 
 
-def install(wheel: Path, requirements: list[str], name: str) -> Path:
+def install(wheel: Path, requirements: list[str], name: str, program: str) -> Path:
     """Install a wheel into an environment of its own and return its Python."""
-    python = environment_named(name)
+    python = environment_named(name, program)
     binaries = ["--only-binary", ":all:"] if requirements else []
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *binaries]
     run(*pip, *requirements, wheel)

@@ -1,11 +1,18 @@
-"""Fill in the figures of README.md and docs/results.md from benchmarks/results.
+"""Fill in the figures of README.md, docs/ and the paper from benchmarks/results.
 
     python tools/figures.py            # writes them
     python tools/figures.py --check    # fails if they are not those of the kept results
 
 A table stands between ``<!-- figures NAME -->`` and ``<!-- end -->``; `TABLES` names the columns
-and the result it is made of. A number in a sentence is followed by a comment that names its kept
-result, ``252<!-- scale-streaming --> s``, and has to stand in it; it is changed by hand.
+and the result it is made of. A number in a sentence is followed by a comment that names the cell
+it is taken from::
+
+    252<!-- scale-streaming: 20,000,000 | seconds --> s
+    92<!-- sensitive-association: ADULT ℓ = 3 | 7 | % --> %
+    4.34<!-- freeform-adult 2: 30,162 & 10 | while it pays / default --> s
+
+that is: the result (and which of its tables), the first cells of the row, the column (and what it
+was called earlier or is called now), and ``%`` for a share written in percent.
 """
 
 from __future__ import annotations
@@ -18,10 +25,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "results.md")
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "paper" / "paper.md")
 
 PLACE = re.compile(r"(<!-- figures ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-NUMBER = re.compile(r"(\d[\d.,]*)[^\d\n]{0,12}<!-- ([\w-]+) -->")
+CELL = re.compile(
+    r"(?P<number>\d[\d.,]*)(?P<comment><!-- (?P<result>[\w-]+)(?: (?P<table>\d))?:"
+    r" (?P<row>[^|>]+?) \| (?P<columns>[^|>]+?)(?: \| (?P<form>%))? -->)"
+)
+TABLE = re.compile(r"^\|.*\|\n\|[-| ]+\|\n(?:\|.*\|\n?)+", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,12 @@ RIVALS = {
     "mottle `nh`": ("nh",),
     "**mottle `freeform`, the default**": ("freeform default", "freeform while it pays"),
 }
+IMPORTED = {
+    "ARX, global": ("ARX, global",),
+    "ARX, local": ("ARX, local",),
+    "imported, with its hierarchies": ("as imported, hierarchies",),
+    "imported by `--no-hierarchies`": ("--no-hierarchies",),
+}
 STRICT = {
     "Mondrian, strict 1/ℓ (ours)": ("mondrian",),
     "FAST07's Hilbert heuristic (ours)": ("hilbert",),
@@ -54,6 +71,7 @@ STRICT = {
 }
 TABLES = {
     "rivals": Table("freeform-rivals", "tool", RIVALS, ("5", "10", "20", "50"), "k = {}"),
+    "imported": Table("doors-arx", "", IMPORTED, ("5", "10", "20", "50"), "k = {}"),
     "strict": Table("sensitive-adult", "method", STRICT, ("2", "3", "4", "5"), "ℓ = {}"),
 }
 
@@ -63,36 +81,46 @@ def main() -> None:
     wrong = []
     for page in PAGES:
         text = page.read_text("utf-8")
-        wrong += [f"{page.name}: {line}" for line in unknown_numbers(text)]
-        if filled(text) == text:
+        try:
+            new = filled(text)
+        except LookupError as error:
+            wrong.append(f"{page.name}: {error.args[0]}")
+            continue
+        if new == text:
             continue
         if "--check" in sys.argv[1:]:
-            wrong.append(f"{page.name}: tables differ; run python tools/figures.py")
+            wrong.append(f"{page.name}: figures differ; run python tools/figures.py")
         else:
-            page.write_text(filled(text), encoding="utf-8")
+            page.write_text(new, encoding="utf-8")
     if wrong:
         sys.exit("\n".join(wrong))
 
 
 def filled(text: str) -> str:
-    """Return a page with the tables of the kept results in their places."""
-    return PLACE.sub(lambda found: found[1] + drawn(TABLES[found[2]]) + found[3], text)
+    """Return a page with the tables and numbers of the kept results in their places."""
+    text = PLACE.sub(lambda found: found[1] + drawn(TABLES[found[2]]) + found[3], text)
+    return CELL.sub(lambda found: number_of(found) + found["comment"], text)
 
 
-def unknown_numbers(text: str) -> list[str]:
-    """Name numbers that do not stand in the result that their comment names."""
-    return [
-        f"{number} is not in {result}"
-        for number, result in NUMBER.findall(text)
-        if number not in (RESULTS / f"{result}.md").read_text("utf-8")
-    ]
+def number_of(reference: re.Match[str]) -> str:
+    """Return the number in the cell that a comment names."""
+    tables = tables_of(reference["result"])
+    headings, *lines = tables[int(reference["table"] or 1) - 1]
+    first = reference["row"].split(" & ")
+    rows = [line for line in lines if line[: len(first)] == first]
+    names = [name for name in reference["columns"].split(" / ") if name in headings]
+    if len(rows) != 1 or len(names) != 1:
+        raise LookupError(f"{reference['comment']} names no cell, or several")
+    number = rows[0][headings.index(names[0])].partition(" ")[0]
+    if reference["form"]:
+        number = f"{float(number) * 100:.0f}"
+    return number + reference["number"][len(reference["number"].rstrip(".,")) :]
 
 
 def drawn(table: Table) -> str:
     """Return a table as Markdown."""
-    kept = lines_of((RESULTS / f"{table.result}.md").read_text("utf-8"))
-    headings = kept[0]
-    by_case = {line[0]: dict(zip(headings, line, strict=True)) for line in kept[1:]}
+    headings, *lines = tables_of(table.result)[0]
+    by_case = {line[0]: dict(zip(headings, line, strict=True)) for line in lines}
     shown = [[table.corner, *(table.headings.format(case) for case in table.cases)]]
     shown.append(["---"] * len(shown[0]))
     for label, names in table.rows.items():
@@ -103,13 +131,16 @@ def drawn(table: Table) -> str:
     return "".join(f"| {' | '.join(line)} |\n".replace("|  |", "| |") for line in shown)
 
 
-def lines_of(text: str) -> list[list[str]]:
-    """Cells of the first table of a result, its headings first."""
-    found = re.search(r"^\|.*\|\n\|[-| ]+\|\n(?:\|.*\|\n?)+", text, re.MULTILINE)
-    assert found is not None, "a result without a table"
-    lines = found[0].strip().splitlines()
+def tables_of(result: str) -> list[list[list[str]]]:
+    """Cells of the tables of a result, the headings of each first."""
+    path = RESULTS / f"{result}.md"
+    if not path.exists():
+        raise LookupError(f"benchmarks/results has no {result}.md")
+    found = TABLE.findall(path.read_text("utf-8"))
+    split = [table.strip().splitlines() for table in found]
     return [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in (lines[0], *lines[2:])
+        [[cell.strip() for cell in line.strip("|").split("|")] for line in (rows[0], *rows[2:])]
+        for rows in split
     ]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -226,3 +228,30 @@ def test_sets_are_read_from_and_written_to_a_database(tmp_path: Path) -> None:
         2,
         "--table is for databases",
     )
+
+
+@pytest.mark.parametrize("more", [[], ["--memory", "1GB"]], ids=["memory", "chunks"])
+def test_items_are_published_as_nodes_of_a_hierarchy_and_verified(
+    baskets: Path, tmp_path: Path, more: list[str]
+) -> None:
+    tree = tmp_path / "articles.csv"
+    tree.write_text("milk;food;*\nbread;food;*\ntea;drinks;*\nrum;drinks;*\n")
+    out, links = tmp_path / "out", tmp_path / "links.parquet"
+    options = ["--item-hierarchy", tree, "--node-holders", "3", "--private", links, *more]
+    result = mottle_command("anonymize-sets", baskets, "-k", "2", "-o", out, *options)
+    assert result.exit_code == 0, result.output
+    cells = mottle.read_set_release(out).table.column("items").to_pylist()
+    shown = {item for cell in cells for item in (*cell["base"], *cell["uncertain"])}
+    assert shown == {"food", "drinks"}
+    evidence = tmp_path / "evidence"
+    owned = ["--original", baskets, "--private", links]
+    checked = mottle_command("verify", out, *owned, "--export", evidence)
+    assert checked.exit_code == 0, checked.output
+    program = [sys.executable, evidence / "verify_release.py", out, evidence]
+    assert subprocess.run(program, check=False).returncode == 0
+    asked = "SELECT count(*) FROM release WHERE contains(items, 'rum')"
+    assert mottle_command("query", out, asked).exit_code == 0
+    refused(
+        mottle_command("audit", baskets, out / "release.csv"), 2, "does not carry the hierarchy"
+    )
+    assert mottle_command("audit", baskets, out, "--private", links).exit_code == 0

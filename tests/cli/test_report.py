@@ -9,6 +9,7 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
+import mottle
 from mottle import datasets
 from mottle.cli.app import app
 
@@ -191,3 +192,31 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
     assert code != 0
     assert message in " ".join(text.split())
     assert not (tmp_path / "out").exists()
+
+
+def test_the_context_is_stated_anew_and_its_questions_are_answered(
+    people: Path, tmp_path: Path
+) -> None:
+    folder, links = tmp_path / "out", tmp_path / "links.parquet"
+    assert anonymize(people, folder, "--private", links)[0] == 0
+    rows = (folder / "release.parquet").read_bytes()
+    stated = tmp_path / "context.toml"
+    stated.write_text(
+        '[context]\nreviewer = "B. Beta"\n'
+        'questions = ["SELECT COUNT(*) FROM release", "SELECT AVG(height) FROM release"]\n'
+    )
+    assert run("report", folder, "--context", stated)[0] == 5  # report and certificate exist
+    assert run("report", folder, "--context", stated, "--overwrite")[0] == 0
+    assert mottle.read_release(folder).certificate.context.reviewer == "B. Beta"
+    assert (folder / "release.parquet").read_bytes() == rows
+    report = (folder / "report.html").read_text()
+    assert "Questions of the owner" in report
+    assert "SELECT COUNT(*) FROM release" in report
+    assert "height" in report  # it cannot be answered, which the report says
+    assert "in the original</th>" not in report
+    internal = tmp_path / "internal.html"
+    code, text = run("report", folder, "--original", people, "--private", links, "-o", internal)
+    assert code == 0, text
+    assert "in the original</th>" in internal.read_text()
+    for more in (["-o", tmp_path / "x.html"], ["--original", people, "-o", tmp_path / "y.html"]):
+        assert run("report", folder, "--context", stated, *more)[0] == 2

@@ -128,20 +128,6 @@ def test_workflow_of_systems_calls_targets_of_the_makefile() -> None:
 # --------------------------------------------------------------------------------- the paper
 
 
-def test_numbers_of_the_paper_stand_in_the_results_that_it_names() -> None:
-    text = (ROOT / "paper" / "paper.md").read_text("utf-8")
-    body = text.split("---\n", 2)[2]
-    paragraphs = re.findall(r"((?:^(?!<!--)[^\n]+\n)+)<!--(.*?)-->", body, re.MULTILINE | re.DOTALL)
-    assert len(paragraphs) == 5
-    for paragraph, comment in paragraphs:
-        kept = "".join(
-            (ROOT / name).read_text("utf-8")
-            for name in re.findall(r"benchmarks/[\w/.-]+\.md", comment)
-        )
-        figures = re.findall(r"\d+\.\d{2,4}\b", paragraph)
-        assert [figure for figure in figures if figure not in kept] == []
-
-
 def test_papers_that_the_paper_cites_are_in_its_bibliography() -> None:
     text = (ROOT / "paper" / "paper.md").read_text("utf-8")
     known = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text("utf-8"), re.M)

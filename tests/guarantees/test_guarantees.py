@@ -10,9 +10,13 @@ import pytest
 from mottle import (
     BetaLikeness,
     Caps,
+    EntropyLDiversity,
+    GroupCaps,
     GuaranteeError,
     KAnonymity,
     LDiversity,
+    MaxDrop,
+    RecursiveDiversity,
     Schema,
     UsageError,
 )
@@ -50,6 +54,26 @@ def test_description_states_the_probability():
     description = KAnonymity(7).describe()
     assert (description["name"], description["k"]) == ("k-anonymity", 7)
     assert "1/7" in str(description["statement"])
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        LDiversity(3),
+        BetaLikeness(2),
+        Caps({"HIV": 0.1}, default=0.5),
+        GroupCaps({"diagnosis": 0.5}),
+        EntropyLDiversity(3),
+        RecursiveDiversity(c=3, l=3),
+        MaxDrop({"HIV": 0.5}),
+    ],
+    ids=lambda guarantee: type(guarantee).__name__,
+)
+def test_bounds_on_values_say_that_they_are_not_proved_against_whoever_knows_tendencies(guarantee):
+    described = guarantee.describe()
+    assert "equally likely beforehand" in described["statement"]
+    plain = guarantee.plain_text(described, "what the columns say")
+    assert "what the columns say, but not which values such people tend to have" in plain
 
 
 def test_degree_is_k():

@@ -375,7 +375,7 @@ def test_only_cells_that_need_it_are_quoted(tmp_path):
 def test_csv_written_in_batches_equals_the_table(tmp_path, monkeypatch):
     from mottle.io import write_release
 
-    monkeypatch.setattr(write_release, "_ROWS_PER_BATCH", 3)
+    monkeypatch.setattr(write_release, "_ROWS_PER_LONG_BATCH", 3)
     table = pa.table({"q": list(range(20)), "s": [f"s{row}" for row in range(20)]})
     release, text = saved_csv(table, tmp_path / "out")
     assert text.count("\n") == 21

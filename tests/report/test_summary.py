@@ -91,16 +91,28 @@ def test_a_checklist_claims_no_more_than_the_certificate() -> None:
     both = {**method, "mixed_decision": "it looks at both", "decides_by": str(DecidesBy.BOTH)}
     failed = {"invariant": 4, "name": "within caps", "passed": False, "measured": {}}
 
+    def audit(level: str, *, passed: bool) -> dict[str, object]:
+        return {"level": level, "passed": passed, "findings": []}
+
     def answers(asks: str, **changes: object) -> set[str]:
         lists = checklists_of(certificate(**changes), CHECKLISTS)
         return {line.answer for each in lists for line in each.lines if asks in line.asks}
 
-    for asks in ("Inference", "echnique, and its parameters", "with which strength", "kept small"):
+    for asks in ("Inference", "echnique, and its parameters", "with which strength", "was lowered"):
         (mixed,) = answers(asks, guarantee=claim, method=both)
         assert "beliefs are not bounded" in mixed
         (broken,) = answers(asks, guarantee=claim, checks=[failed])
         assert broken == "shown by guarantee: nothing is promised, because not all checks passed"
     assert answers("Inference") == {"shown by guarantee: it does not bound inference"}
+    (bounded,) = answers("Inference", guarantee=claim)
+    assert "limits say against whom it does not hold" in bounded
+    (seeded,) = answers("with which strength", seed=1)
+    assert "not against whoever knows the seed" in seeded
+    for level, words in (("basic", "no adversary was played"), ("full", "adversaries that were")):
+        (tried,) = answers("tried to break it", audit=audit(level, passed=True))
+        assert words in tried
+        (tried,) = answers("tried to break it", audit=audit(level, passed=False))
+        assert "beyond what the guarantee allows" in tried
 
 
 def test_equal_rows_are_counted_as_a_checker_counts_them(table: pa.Table) -> None:

@@ -193,6 +193,7 @@ def _read(
         )
     of_sets = isinstance(released, SetReleaseData)
     if of_sets:
+        _check_hierarchy(released)
         table = _read_sets(original)
     else:
         table = as_table(original, reading or released.reading)
@@ -200,6 +201,18 @@ def _read(
     described = described_by(table, released.links if private is None else private)
     check_rows(described.num_rows, released.table.num_rows)
     return table, described, released, schema
+
+
+def _check_hierarchy(released: ReleaseData) -> None:
+    """Raise `UsageError` if sets hold nodes and the release does not say what is below them."""
+    certified = released.certified
+    nodes = certified is not None and certified.columns and certified.columns[0].nodes
+    column = released.columns[0]
+    if nodes and column.hierarchy is None:
+        raise UsageError(
+            f"The release does not carry the hierarchy of column '{column.name}'.",
+            "Read it from release.parquet, which does.",
+        )
 
 
 def _read_sets(original: object) -> pa.Table:

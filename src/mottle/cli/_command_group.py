@@ -54,7 +54,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "export": (
         "Export",
-        "Write RELEASE as an Excel workbook, an SPSS or a Stata file.",
+        "Write RELEASE as an Excel workbook, an SPSS or a Stata file, or into a database.",
     ),
     "report": (
         "Report",

@@ -70,6 +70,8 @@ def one_row(unit: UnitFacts) -> str:
     """Say in a few words what one row is taken for."""
     if unit.protects is Unit.ROW:
         return "a record: rows are protected"
+    if unit.protects is Unit.HOUSEHOLD:
+        return "a household: households are protected"
     if unit.column is None:
         return "taken for a person (no column says whose it is)"
     if unit.per_person is not None:

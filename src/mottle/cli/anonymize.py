@@ -25,6 +25,7 @@ from mottle.pipeline.suggest import suggest
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema
 from mottle.utils.lazy import lazy_module
+from mottle.utils.lean_process import leave_out_unused
 
 if TYPE_CHECKING:
     from mottle.audit import earlier
@@ -85,6 +86,7 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
     if previous is not None and not command.another_draw and effort.key is None is effort.seed:
         check_not_continued(previous)  # without key or seed it will be another release
     source = command.source.arguments(command.data)
+    leave_out_unused()
     with progress_bar(effort.seconds, keeps_best=_keeps_best(command)) as on_progress:
         original = command.source.read(command.data, schema.reading)
         read = time.perf_counter() - began
@@ -120,7 +122,9 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
             overwrite=command.overwrite,
             another_draw=command.another_draw,
             report=not command.reports.no_report,
-            internal=command.reports.internal(
+            internal=None
+            if command.reports.internal_report is None
+            else command.reports.internal(
                 earlier.described_by(original, release.links), source, command.typed
             ),
         )

@@ -76,6 +76,8 @@ def _in_chunks(command: AnonymizeSets, scale: Scale) -> Certificate:
             key=effort.key,
             totals=not command.no_totals,
             context=reports.context(),
+            item_hierarchy=command.item_hierarchy,
+            node_holders=command.node_holders,
         )
 
 
@@ -108,6 +110,8 @@ def _in_memory(command: AnonymizeSets, began: float) -> tuple[Certificate, SetCo
             progress=on_progress,
             unsafe_paper_randomization=command.effort.unsafe_paper_randomization,
             context=reports.context(),
+            item_hierarchy=command.item_hierarchy,
+            node_holders=command.node_holders,
         )
         release = release.with_seconds(read=read)
         on_progress(Progress("write", release.error_rate))

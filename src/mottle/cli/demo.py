@@ -16,6 +16,7 @@ from mottle.cli.demo_data import prepare
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.progress import Progress
+from mottle.schema.model import Role
 
 
 def run(command: Demo) -> None:
@@ -26,9 +27,10 @@ def run(command: Demo) -> None:
     with progress_bar() as on_progress:
         demo = prepare(output, command.rows)
         release = anonymize(demo.table, demo.schema, guarantee, progress=on_progress)
-        homogeneous = anonymize(
-            demo.table, demo.schema, guarantee, method="hp", progress=on_progress
-        )
+        known = [column for column in demo.schema.columns if column.role is Role.QUASI_IDENTIFYING]
+        alone = demo.schema.model_copy(update={"columns": tuple(known)})  # warns of no others again
+        generalized = demo.table.select([column.name for column in known])
+        homogeneous = anonymize(generalized, alone, guarantee, method="hp", progress=on_progress)
         on_progress(Progress("write", release.gcp))
         certificate = release.save(demo.release, overwrite=True, another_draw=True)
     if command.as_json:

@@ -18,8 +18,10 @@ from mottle.io.original import check_original
 from mottle.io.read_set_release import load_any_release
 from mottle.io.read_sets import read_sets
 from mottle.io.write_release import (
+    CERTIFICATE,
     REPORT,
     check_private_path,
+    write_certificate,
     write_secretly,
 )
 from mottle.itemsets.data import ItemSets
@@ -42,6 +44,7 @@ def run(command: Report) -> None:
     if command.original is not None:
         check_private_path(place, release, overwrite=command.overwrite)
     found = load_any_release(release, in_memory=False)
+    certificate = _certificate(command, found)
     links = None if command.private is None else LinkFile(command.private)
     reading = _reading(command, links)
     found = replace(found, reading=reading)
@@ -63,14 +66,17 @@ def run(command: Report) -> None:
             check_original(compared, found, None if links is None else links.fingerprint)
         owner = Owner(table, source=command.source.arguments(command.original), examples=people)
     try:
-        page = report_html(found, _certificate(command, found), owner)
+        page = report_html(found, certificate, owner)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError(
             f"{release}: the certificate contradicts itself or the release"
             f" ({type(error).__name__} while the report was made).",
             "If mottle wrote the folder and nobody changed it, please report this as a defect.",
         ) from error
-    with staged(place.parent, [place.name], overwrite=command.overwrite) as stage:
+    written = [place.name, *([] if command.context_file is None else [CERTIFICATE])]
+    with staged(place.parent, written, overwrite=command.overwrite) as stage:
+        if command.context_file is not None:
+            write_certificate(certificate, stage)
         if owner is None:
             (stage / place.name).write_text(page, encoding="utf-8")
         else:
@@ -80,8 +86,10 @@ def run(command: Report) -> None:
 
 
 def _certificate(command: Report, release: ReleaseData) -> Certificate:
-    """The certificate, with the checklists that are asked for."""
+    """The certificate, with the context and the checklists that are asked for."""
     certificate = release.certificate
+    if command.context_file is not None:
+        certificate = certificate.with_changes(context=Context.read(command.context_file))
     if not command.checklists:
         return certificate
     context = (certificate.context or Context()).with_checklists(command.checklists)

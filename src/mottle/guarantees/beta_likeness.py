@@ -10,6 +10,7 @@ from mottle.errors import UsageError
 from mottle.guarantees._numbers import finite
 from mottle.guarantees.base import Guarantee, GuaranteeOption, register
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import ADVERSARY, NO_TENDENCY
 from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ class BetaLikeness(Guarantee):
     @classmethod
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
         return (
-            "The release bounds how much more can be suspected about a person. A sensitive value"
-            f" may seem at most {1 + described['beta']:g} times as likely for a certain person as"
-            " it is in the whole table; rare values stay unlikely for everyone."
+            "The release bounds how much more can be suspected about a person. To anyone who knows"
+            f" {known}, {NO_TENDENCY}, a sensitive value seems at most"
+            f" {1 + described['beta']:g} times as likely for a certain person as it is in the whole"
+            " table."
         )
 
     @classmethod
@@ -110,8 +112,8 @@ class BetaLikeness(Guarantee):
             "beta": self.beta,
             "enhanced": self.enhanced,
             "statement": (
-                "Anyone who knows the quasi-identifiers of everyone in the table, and the"
-                " algorithm, can infer no sensitive value of a person with a confidence above"
+                f"{ADVERSARY.capitalize()} can infer no sensitive value of a person with a"
+                " confidence above"
                 f" {1 + self.beta:g} times its share in the whole table"
                 + (" (less for frequent values)." if self.enhanced else ".")
             ),

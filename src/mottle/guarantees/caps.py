@@ -10,6 +10,7 @@ from mottle.errors import UsageError
 from mottle.guarantees._numbers import checked_share, rounded_up
 from mottle.guarantees.base import Guarantee, GuaranteeOption, register
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import ADVERSARY, NO_TENDENCY
 from mottle.utils.lazy import lazy_module
 from mottle.utils.option_values import as_number, as_pairs
 
@@ -76,9 +77,9 @@ class Caps(Guarantee):
     @classmethod
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
         return (
-            "The owner set bounds for the confidence with which sensitive values can be inferred:"
-            f" {described['values']} values have a bound of their own (the lowest is"
-            f" {100 * described['lowest']:.3g} %), all others can be inferred with at most"
+            "The owner set bounds for the confidence with which sensitive values can be inferred by"
+            f" anyone who knows {known}, {NO_TENDENCY}: {described['values']} values have a bound"
+            f" of their own (the lowest is {100 * described['lowest']:.3g} %), for all others it is"
             f" {100 * described['default']:.3g} %."
         )
 
@@ -119,8 +120,8 @@ class Caps(Guarantee):
             "lowest": lowest,
             "default": self.default,
             "statement": (
-                "Anyone who knows the quasi-identifiers of everyone in the table, and the"
-                " algorithm, can infer no sensitive value of a person with a confidence above the"
+                f"{ADVERSARY.capitalize()} can infer no sensitive value of a person with a"
+                " confidence above the"
                 f" cap that the owner set for it ({len(self.shares)} values have their own, from"
                 f" {lowest:g}; all others {self.default:g})."
             ),

@@ -20,6 +20,15 @@ class DecidesBy(StrEnum):
     BOTH = "quasi-identifiers and sensitive values together"
 
 
+# Against whom bounds on sensitive values are proved (docs/guarantees.md), as the subject of a
+# sentence; and for readers who have not read the proof, after what is known about a person.
+ADVERSARY = (
+    "anyone who knows the quasi-identifiers of everyone in the table, how often each sensitive"
+    " value occurs in it, and the algorithm, and to whom all ways of giving these values to people"
+    " are equally likely beforehand,"
+)
+NO_TENDENCY = "but not which values such people tend to have"
+
 REPLAYED = (
     "The method decided by quasi-identifiers and sensitive values together, so this does not bound"
     " what somebody infers who knows the algorithm and replays its decisions (minimality attack)."

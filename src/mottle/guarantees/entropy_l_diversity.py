@@ -10,6 +10,7 @@ from mottle.errors import UsageError
 from mottle.guarantees._numbers import check_whole
 from mottle.guarantees.base import Guarantee, GuaranteeOption, register
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import ADVERSARY, NO_TENDENCY
 from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ class EntropyLDiversity(Guarantee):
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
         number = described["entropy_l"]
         return (
-            f"Anyone who knows {known} stays as uncertain about a person's sensitive value as"
-            f" between {number} equally likely ones, and believes none with more than"
-            f" 1 in {number} ({100 / number:.3g} %)."
+            f"Anyone who knows {known}, {NO_TENDENCY}, stays as uncertain about a person's"
+            f" sensitive value as between {number} equally likely ones, and believes none with more"
+            f" than 1 in {number} ({100 / number:.3g} %)."
         )
 
     @classmethod
@@ -96,8 +97,7 @@ class EntropyLDiversity(Guarantee):
             "short": f"ℓ = {self.l}",
             "entropy_l": self.l,
             "statement": (
-                "Whatever anyone who knows the quasi-identifiers of everyone in the table, and the"
-                " algorithm, believes about the sensitive value of a person, these beliefs have an"
-                f" entropy of at least log {self.l}, and none is above 1/{self.l}."
+                f"Whatever {ADVERSARY} believes about the sensitive value of a person, these"
+                f" beliefs have an entropy of at least log {self.l}, and none is above 1/{self.l}."
             ),
         }

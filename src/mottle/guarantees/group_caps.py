@@ -10,6 +10,7 @@ from mottle.errors import UsageError, did_you_mean
 from mottle.guarantees._numbers import checked_share, rounded_up
 from mottle.guarantees.base import Guarantee, GuaranteeOption, register
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import ADVERSARY, NO_TENDENCY
 from mottle.utils.lazy import lazy_module
 from mottle.utils.option_values import as_number, as_pairs
 
@@ -75,8 +76,9 @@ class GroupCaps(Guarantee):
             for where, share in described["shares"].items()
         ]
         return (
-            "Similar values are protected together: a group of similar sensitive values can be"
-            f" inferred with a confidence of at most {', '.join(bounds)}."
+            f"Similar values are protected together: anyone who knows {known}, {NO_TENDENCY}, can"
+            " infer a group of similar sensitive values with a confidence of at most"
+            f" {', '.join(bounds)}."
         )
 
     @classmethod
@@ -147,9 +149,8 @@ class GroupCaps(Guarantee):
             "short": ", ".join(f"{where} ≤ {share:g}" for where, share in shares.items()),
             "shares": shares,
             "statement": (
-                "Anyone who knows the quasi-identifiers of everyone in the table, and the"
-                " algorithm, can infer that a person's sensitive value belongs to a certain group"
-                f" of similar values with a confidence of at most {bounds}."
+                f"{ADVERSARY.capitalize()} can infer that a person's sensitive value belongs to a"
+                f" certain group of similar values with a confidence of at most {bounds}."
             ),
         }
 

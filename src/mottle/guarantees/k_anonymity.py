@@ -117,9 +117,9 @@ class KAnonymity(Guarantee):
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
         k = described["k"]
         return (
-            "Nobody can tell which record belongs to whom. Anyone who knows that a certain person"
-            f" is in the table, and {known}, still"
-            f" finds at least {k} records that may be theirs, and cannot do better than guess: the"
+            "Which record belongs to whom stays open. Anyone who knows that a certain person is in"
+            f" the table, and {known}, but nothing else about them, still finds at least {k}"
+            " records that may be theirs, and cannot do better than guess: the"
             f" chance of being right is at most 1 in {k} ({100 / k:.3g} %)."
         )
 

@@ -10,6 +10,7 @@ from mottle.errors import UsageError
 from mottle.guarantees._numbers import check_whole
 from mottle.guarantees.base import Guarantee, GuaranteeOption, register
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import ADVERSARY, NO_TENDENCY
 from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class LDiversity(Guarantee):
     @classmethod
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
         return (
-            "Nobody can tell the sensitive value of a person. Anyone who knows"
-            f" {known} can infer no sensitive value with a confidence above"
+            f"A person's sensitive value stays open. Anyone who knows {known},"
+            f" {NO_TENDENCY}, can infer no sensitive value with a confidence above"
             f" 1 in {described['l']} ({100 / described['l']:.3g} %)."
         )
 
@@ -91,8 +92,8 @@ class LDiversity(Guarantee):
             "short": f"ℓ = {self.l}",
             "l": self.l,
             "statement": (
-                "Anyone who knows the quasi-identifiers of everyone in the table, and the"
-                " algorithm, can infer no sensitive value of a person with a confidence above"
+                f"{ADVERSARY.capitalize()} can infer no sensitive value of a person with a"
+                " confidence above"
                 f" 1/{self.l}."
             ),
         }

@@ -10,6 +10,7 @@ from mottle.errors import UsageError
 from mottle.guarantees._numbers import finite
 from mottle.guarantees.base import Guarantee, GuaranteeOption, register
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import ADVERSARY, NO_TENDENCY
 from mottle.utils.lazy import lazy_module
 from mottle.utils.option_values import as_number, as_pairs
 
@@ -73,9 +74,10 @@ class MaxDrop(Guarantee):
     @classmethod
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
         return (
-            f"Nobody is shown to be without {_values(described)} that the owner chose: each stays"
-            f" at least {100 * (1 - described['highest']):.3g} % as likely for every person as it"
-            " is in the whole table."
+            f"Nobody is shown to be without {_values(described)} that the owner chose: to anyone"
+            f" who knows {known}, {NO_TENDENCY}, each stays at least"
+            f" {100 * (1 - described['highest']):.3g} % as likely for every person as it is in the"
+            " whole table."
         )
 
     @classmethod
@@ -145,9 +147,8 @@ class MaxDrop(Guarantee):
         return {
             **described,
             "statement": (
-                "Anyone who knows the quasi-identifiers of everyone in the table, and the"
-                f" algorithm, believes of every person in {_values(described)} that the owner"
-                f" chose with a confidence of at least {1 - highest:g} times"
+                f"{ADVERSARY.capitalize()} believes of every person in {_values(described)} that"
+                f" the owner chose with a confidence of at least {1 - highest:g} times"
                 f" {'their shares' if len(self.drops) > 1 else 'its share'} in the whole table."
             ),
         }

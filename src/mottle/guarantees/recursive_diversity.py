@@ -10,6 +10,7 @@ from mottle.errors import UsageError
 from mottle.guarantees._numbers import check_whole, finite
 from mottle.guarantees.base import Guarantee, GuaranteeOption, register
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import ADVERSARY, NO_TENDENCY
 from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -78,9 +79,10 @@ class RecursiveDiversity(Guarantee):
     @classmethod
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
         return (
-            f"For anyone who knows {known}, the most likely sensitive value of a person is less"
-            f" likely than {described['c']:g} times all values but the {described['l'] - 1} most"
-            f" likely together, and less likely than {100 * described['cap']:.3g} %."
+            f"For anyone who knows {known}, {NO_TENDENCY}, the most likely sensitive value of a"
+            f" person is less likely than {described['c']:g} times all values but the"
+            f" {described['l'] - 1} most likely together, and less likely than"
+            f" {100 * described['cap']:.3g} %."
         )
 
     @classmethod
@@ -126,8 +128,7 @@ class RecursiveDiversity(Guarantee):
             "l": self.l,
             "cap": self.cap,
             "statement": (
-                "For anyone who knows the quasi-identifiers of everyone in the table, and the"
-                " algorithm, the most likely sensitive value of a person is less likely than"
+                f"For {ADVERSARY} the most likely sensitive value of a person is less likely than"
                 f" {self.c:g} times all values but the {self.l - 1} most likely together; none is"
                 f" believed with {self.cap:.4g} or more."
             ),

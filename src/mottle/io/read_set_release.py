@@ -23,9 +23,9 @@ from mottle.release.data import ReleaseData
 from mottle.release.formula_guard import GUARD
 from mottle.release.set_release import (
     SetReleaseData,
+    described_by_field,
     set_column,
     set_field,
-    totals_of_field,
 )
 from mottle.release.validation import check_release
 from mottle.utils.untrusted.arrow import read_parquet
@@ -79,10 +79,10 @@ def load_set_release(path: str | Path) -> SetReleaseData:
         raise DataError(f"{file} does not fit its certificate.")
     table = table.select(names)
     try:
-        totals = totals_of_field(table.schema.field(0))
-    except (AttributeError, KeyError, TypeError, ValueError):
+        totals, hierarchy = described_by_field(table.schema.field(0))
+    except (AttributeError, KeyError, TypeError, ValueError, DataError):
         raise DataError(f"{file} is not a release written by mottle.") from None
-    columns = (replace(columns[0], item_totals=totals), *columns[1:])
+    columns = (replace(columns[0], item_totals=totals, hierarchy=hierarchy), *columns[1:])
     check_release([table], columns, certificate.with_changes(columns=()), str(file))
     return SetReleaseData(table, columns, certificate)
 

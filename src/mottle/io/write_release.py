@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,9 @@ LIST, SIGNATURE = "files.sha256", "files.sha256.sig"  # see `mottle.io.signature
 Page = Callable[[Certificate], str]  # makes HTML from the certificate as it is written
 ROWS_PER_GROUP = 1 << 17
 _MOST_BYTES = 1 << 28  # of a certificate
-_ROWS_PER_BATCH = 1 << 14  # of CSV: keeps the text of a column far below Arrow's limit of 2 GB
+# Rows of CSV that are written at once, by the bytes of a row: large batches repeat less work, and
+# small ones keep the text of a column far below Arrow's limit of 2 GB.
+_ROWS_PER_BATCH, _ROWS_PER_LONG_BATCH, _FEW_BYTES = 1 << 14, 1 << 16, 1 << 10
 
 
 Secret = tuple[Path, Callable[[Path, Certificate], None]]  # a file for the owner, and its writer
@@ -309,7 +312,9 @@ def another_draw_refused(place: str, *, comparable: bool = True) -> UsageError:
 
 
 def _write_files(release: ReleaseData, stage: Path, report: Page | None) -> Certificate:
-    checksums = write_rows(release.tables(), release.stored.schema, release.text_of, stage).sha256
+    checksums = write_rows(
+        release.tables(), release.stored.schema, release.coded_text_of, stage
+    ).sha256
     if release.sensitive is not None:
         checksums |= _write_sensitive(release.sensitive, stage)
     certificate = release.certificate.with_changes(formula_guard=GUARD, sha256=checksums)
@@ -350,7 +355,7 @@ def write_rows(
     schema : pyarrow.Schema
         Their columns.
     text_of : callable
-        Returns rows with cells that can be cast to text.
+        Returns rows with cells that can be cast to text, or dictionaries of such.
     folder : Path
         Where the files go.
     text : bool, optional
@@ -373,10 +378,12 @@ def write_rows(
         if csv is not None:
             csv.write(_header(text_of(schema.empty_table())))
         numbers = frozenset(field.name for field in schema if not _holds_text(field.type))
+        beside = opened.enter_context(ThreadPoolExecutor(1))
         for table in tables:
-            parquet.write_table(table, row_group_size=ROWS_PER_GROUP)
+            rows = beside.submit(parquet.write_table, table, row_group_size=ROWS_PER_GROUP)
             if csv is not None:
                 _append_csv(table, text_of, csv, numbers)
+            rows.result()
             written += table.num_rows
             on_progress(written)
     return Written(written, {name: file.sha256 for name, file in files.items()})
@@ -419,9 +426,11 @@ def _append_csv(
 
     Columns of ``numbers`` are those whose text cannot be a formula: -5 stays -5.
     """
+    is_narrow = table.nbytes < _FEW_BYTES * table.num_rows
+    rows = _ROWS_PER_LONG_BATCH if is_narrow else _ROWS_PER_BATCH
 
     def lines(first: int) -> pa.Buffer:
-        texts = text_of(table.slice(first, _ROWS_PER_BATCH))
+        texts = text_of(table.slice(first, rows))
         return _lines(
             [
                 _fields(texts.column(name).combine_chunks(), guarded=name not in numbers)
@@ -429,7 +438,7 @@ def _append_csv(
             ]
         )
 
-    for part in parallel.in_turn(lines, range(0, table.num_rows, _ROWS_PER_BATCH)):
+    for part in parallel.in_turn(lines, range(0, table.num_rows, rows)):
         file.write(part)
 
 
@@ -439,6 +448,8 @@ def _fields(column: pa.Array, *, guarded: bool) -> pa.Array:
     def fields(values: pa.Array) -> pa.Array:
         return _quoted(_guarded(values) if guarded else values)
 
+    if pa.types.is_dictionary(column.type):
+        return pc.fill_null(fields(column.dictionary).take(column.indices), "")
     if not any(is_text(column.type) for is_text in _TEXTS):
         return fields(column)
     return pc.fill_null(by_distinct(fields, column), "")

@@ -170,6 +170,8 @@ class ColumnFacts(Facts):
     importance: float | None = None  # how much its loss counts
     objective: str | None = None  # the loss that was kept low in it; None: that of the run
     type: str | None = None
+    # Sets with a hierarchy of items: how many nodes stand for several items.
+    nodes: int | None = None
     shift: int | None = None  # dates: the most days by which they are moved
 
     @model_validator(mode="before")
@@ -218,7 +220,7 @@ class HistoryFacts(Facts):
 class UnitFacts(Facts):
     """What one row is taken for: what is protected, and what k counts."""
 
-    protects: Unit  # people, or rows
+    protects: Unit  # people, households, or rows
     statement: str
     column: str | None = None  # that says whose row it is; None: every row is taken for a person
     people: int | None = None  # number of people, by that column

@@ -20,6 +20,7 @@ from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.release.rows import Rows, tables_of
 from mottle.schema.reading import ReadOptions
+from mottle.utils.distinct_cells import distinct_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,6 +170,27 @@ class ReleaseData:
             texts |= zip(names, _text_columns(table.column(column.name), column), strict=True)
         return pa.table(texts)
 
+    def coded_text_of(self, table: pa.Table) -> pa.Table:
+        """Return some rows of the release with their cells as text, repeated ones as a dictionary.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            Rows of the attribute `table`.
+
+        Returns
+        -------
+        pyarrow.Table
+            As `text_of`; columns in which few cells are distinct are dictionary-encoded.
+        """
+        texts: dict[str, pa.ChunkedArray] = {}
+        for column in self.columns:
+            names = text_columns(column.name, column.form)
+            cells = table.column(column.name)
+            coded = None if column.form is None or len(names) > 1 else _coded_text(cells, column)
+            texts |= zip(names, coded or _text_columns(cells, column), strict=True)
+        return pa.table(texts)
+
     def to_pandas(self) -> pd.DataFrame:
         """Return the release as a pandas DataFrame, cells as text.
 
@@ -230,6 +252,17 @@ class ReleaseData:
             A release of the same class.
         """
         return replace(self, stored=self.table.slice(first, length), links=None, audited=None)
+
+
+def _coded_text(column: pa.ChunkedArray, described: PublishedColumn) -> list[pa.Array] | None:
+    """The text of the distinct cells, and which one each is; None unless these are few."""
+    assert described.form is not None
+    cells = column.combine_chunks()
+    found = distinct_cells(cells)
+    if found is None or 2 * len(found[0]) > len(cells):
+        return None
+    (texts,) = to_texts(cells.take(pa.array(found[0])), described.form, described.rule)
+    return [pa.DictionaryArray.from_arrays(pa.array(found[1]), texts)]
 
 
 def _text_columns(column: pa.ChunkedArray, described: PublishedColumn) -> list[pa.ChunkedArray]:

@@ -12,6 +12,7 @@ from mottle.guarantees.base import described_as
 from mottle.guarantees.capability import Capability
 from mottle.release.certificate import (
     AUDITS,
+    OWNER_KEY,
     AuditSummary,
     Certificate,
     KnownRecordFacts,
@@ -77,7 +78,9 @@ def known_record(method: MethodFacts) -> KnownRecordFacts:
     )
 
 
-def limits_of(certificate: Certificate, *, similar_values: bool = False) -> tuple[LimitFacts, ...]:
+def limits_of(
+    certificate: Certificate, *, similar_values: bool = False, method_of_others: bool = False
+) -> tuple[LimitFacts, ...]:
     """Return what a release does not promise, and what was not examined.
 
     Parameters
@@ -86,6 +89,8 @@ def limits_of(certificate: Certificate, *, similar_values: bool = False) -> tupl
         The other entries of the certificate.
     similar_values : bool
         Whether a column of many values is protected value by value alone.
+    method_of_others : bool
+        Whether the method comes from another distribution.
 
     Returns
     -------
@@ -93,10 +98,8 @@ def limits_of(certificate: Certificate, *, similar_values: bool = False) -> tupl
         The most important ones first.
     """
     worded = about_rows if certificate.of_rows else str
-    return tuple(
-        LimitFacts(code=code, statement=worded(statement))
-        for code, statement in _limits(certificate, similar_values=similar_values)
-    )
+    found = _limits(certificate, similar_values=similar_values, method_of_others=method_of_others)
+    return tuple(LimitFacts(code=code, statement=worded(statement)) for code, statement in found)
 
 
 def with_audit(certificate: Certificate, audit: AuditSummary) -> Certificate:
@@ -119,7 +122,9 @@ def with_audit(certificate: Certificate, audit: AuditSummary) -> Certificate:
     return certificate.with_changes(audit=audit, limits=limits)
 
 
-def _limits(certificate: Certificate, *, similar_values: bool) -> Iterator[tuple[str, str]]:
+def _limits(
+    certificate: Certificate, *, similar_values: bool, method_of_others: bool
+) -> Iterator[tuple[str, str]]:
     roles = {column.role for column in certificate.columns}
     unit = certificate.unit
     if any(not check.passed for check in certificate.checks):
@@ -128,6 +133,12 @@ def _limits(certificate: Certificate, *, similar_values: bool) -> Iterator[tuple
         yield (
             "draw_can_be_repeated",
             "A seed was given: anyone who knows it can repeat the draw and undo the anonymization.",
+        )
+    if method_of_others:
+        yield (
+            "method_of_others",
+            "The method is not part of mottle. The checks were made as on any release; that the"
+            " method's decisions give nothing away is stated by its authors and not proved.",
         )
     if not bounds_inference(certificate):
         yield (
@@ -149,6 +160,13 @@ def _limits(certificate: Certificate, *, similar_values: bool) -> Iterator[tuple
             " how they go with quasi-identifiers. Whoever assumes that similar people have similar"
             " values may infer more.",
         )
+        if known_record(certificate.method).others is not None and not _one_try(certificate):
+            yield (
+                "runs_repeated",
+                "A run of this method may fail, and publishes nothing then. If it was repeated"
+                " until one succeeded, beliefs may exceed the bounds by as much as the chance of"
+                " failure, about one in a hundred. With an owner's key there is one try.",
+            )
     if certificate.kind is ReleaseKind.TWO_TABLES:
         yield (
             "quasi_identifiers_published",
@@ -228,6 +246,11 @@ def _limits(certificate: Certificate, *, similar_values: bool) -> Iterator[tuple
         "What is true of groups of people remains true: that smokers fall ill more often can be"
         " learned from any useful release, and applies to every smoker.",
     )
+
+
+def _one_try(certificate: Certificate) -> bool:
+    """Whether the same command fails the same way again."""
+    return certificate.parameters.randomness == OWNER_KEY
 
 
 def _singled_out(certificate: Certificate) -> str:

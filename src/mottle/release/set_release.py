@@ -15,6 +15,7 @@ from mottle.encoding.sensitive import as_counted
 from mottle.errors import PrivacyError, UsageError
 from mottle.graph.bit_voting import Votes
 from mottle.graph.model import is_order
+from mottle.hierarchy.tree import Hierarchy
 from mottle.itemsets.data import ItemSets
 from mottle.release import set_cell_text
 from mottle.release.column import METADATA_KEY, PublishedColumn
@@ -25,7 +26,7 @@ from mottle.release.possible_worlds import PossibleWorlds
 from mottle.release.publish import reordered
 from mottle.schema.model import Role
 from mottle.typing import Int32Array
-from mottle.utils.untrusted.text import parse_json
+from mottle.utils.untrusted.text import parse_json, texts_of
 
 _ROWS_PER_CHUNK = 1 << 16
 
@@ -93,24 +94,47 @@ class SetReleaseData(ReleaseData):
         columns = dict(zip(names, parts, strict=True))
         return pa.table(columns | {name: table.column(name) for name in self.labels})
 
+    def coded_text_of(self, table: pa.Table) -> pa.Table:
+        """As `text_of`: few sets occur twice.
 
-def set_column(name: str, totals: ItemTotals | None = None) -> PublishedColumn:
-    """Describe the column that holds published sets."""
+        Parameters
+        ----------
+        table : pyarrow.Table
+            Rows of the attribute `table`.
+
+        Returns
+        -------
+        pyarrow.Table
+            As `text_of`.
+        """
+        return self.text_of(table)
+
+
+def set_column(
+    name: str, totals: ItemTotals | None = None, hierarchy: Hierarchy | None = None
+) -> PublishedColumn:
+    """Describe the column that holds published sets, of nodes if there is a hierarchy."""
     lists = set_cell_text.TYPE.field("base").type
     role = Role.QUASI_IDENTIFYING
-    return PublishedColumn(name, role, None, Form.WORLDS, lists, item_totals=totals)
+    return PublishedColumn(
+        name, role, None, Form.WORLDS, lists, hierarchy=hierarchy, item_totals=totals
+    )
 
 
-def set_field(name: str, totals: ItemTotals | None = None) -> pa.Field:
+def set_field(
+    name: str, totals: ItemTotals | None = None, hierarchy: Hierarchy | None = None
+) -> pa.Field:
     """Return the Arrow field of the column that holds published sets."""
     facts: dict[str, object] = {"role": str(Role.QUASI_IDENTIFYING), "form": "worlds"}
+    if hierarchy is not None:
+        facts["hierarchy"] = hierarchy.rows()
     if totals is not None:
         facts["item_totals"] = totals.facts
     return pa.field(name, set_cell_text.TYPE, metadata={METADATA_KEY: json.dumps(facts)})
 
 
-def totals_of_field(described: pa.Field) -> ItemTotals | None:
-    """Read the totals of items from the field of a release of sets; None if it has none.
+def described_by_field(described: pa.Field) -> tuple[ItemTotals | None, Hierarchy | None]:
+    """Read the totals and the hierarchy of items from the field of a release of sets.
 
     Raises TypeError, ValueError or KeyError for metadata that no release has.
     """
@@ -118,21 +142,29 @@ def totals_of_field(described: pa.Field) -> ItemTotals | None:
     facts = {} if stated is None else parse_json(stated)
     if not isinstance(facts, Mapping):
         raise TypeError("not a description of a column")
-    return ItemTotals.of_facts(facts["item_totals"]) if "item_totals" in facts else None
+    totals = ItemTotals.of_facts(facts["item_totals"]) if "item_totals" in facts else None
+    rows = facts.get("hierarchy")
+    if not rows:
+        return totals, None
+    return totals, Hierarchy.from_rows([texts_of(row) for row in rows], name=described.name)
 
 
 def describe_columns(
-    data: ItemSets, totals: ItemTotals | None = None
+    data: ItemSets, totals: ItemTotals | None = None, hierarchy: Hierarchy | None = None
 ) -> tuple[PublishedColumn, ...]:
     """Describe the columns of the release of ``data``."""
     if data.labels is None:
-        return (set_column(data.column, totals),)
+        return (set_column(data.column, totals, hierarchy),)
     label = PublishedColumn.of_unchanged(data.label_name, Role.SENSITIVE, data.labels)
-    return set_column(data.column, totals), label
+    return set_column(data.column, totals, hierarchy), label
 
 
 def publish(
-    data: ItemSets, votes: Votes, links: Links, totals: ItemTotals | None = None
+    data: ItemSets,
+    votes: Votes,
+    links: Links,
+    totals: ItemTotals | None = None,
+    hierarchy: Hierarchy | None = None,
 ) -> pa.Table:
     """Build the released table: the outcome of the votes, and the true records' labels."""
     rows = votes.row_of[links.position_of_row]
@@ -140,7 +172,7 @@ def publish(
         _cells(data.names, votes, rows[first : first + _ROWS_PER_CHUNK])
         for first in range(0, len(rows), _ROWS_PER_CHUNK)
     ]
-    fields = [set_field(data.column, totals)]
+    fields = [set_field(data.column, totals, hierarchy)]
     arrays = [pa.chunked_array(chunks, set_cell_text.TYPE)]
     if data.labels is not None:
         described = PublishedColumn.of_unchanged(data.label_name, Role.SENSITIVE, data.labels)

@@ -85,6 +85,11 @@ def unit_statement(unit: Mapping[str, Any], k: int) -> str:
             "One row is one record: rows are protected, each by itself. Nothing is promised about"
             " those who have several."
         )
+    if unit["protects"] == Unit.HOUSEHOLD:
+        return (
+            "Every row is taken for a household: what is said of people is promised to households."
+            " Nothing is promised about single members beyond that."
+        )
     column = unit.get("column")
     if column is None:
         return (

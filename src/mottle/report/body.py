@@ -12,6 +12,7 @@ from mottle.io.batch_source import Source
 from mottle.itemsets.data import ItemSets
 from mottle.report.columns import ColumnReport
 from mottle.report.identical_rows import IdenticalRows
+from mottle.report.questions import AskedQuestion
 from mottle.report.subgroups import SubgroupLoss
 from mottle.risk.report import RiskReport
 
@@ -62,6 +63,7 @@ class Body:
     schema: str = ""  # its mottle.toml
     examples: Examples | None = None
     risk: RiskReport | None = None  # before and after, for the owner
+    questions: Sequence[AskedQuestion] = ()  # of the owner, with their answers
     subgroups: Sequence[SubgroupLoss] = ()  # that lose most, for the owner
     identical: IdenticalRows | None = None  # what a checker of equal rows finds; None: not counted
 

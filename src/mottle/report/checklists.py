@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mottle.release.certificate import Certificate
+from mottle.release.certificate import AUDITS, Certificate
 from mottle.release.limits import bounds_inference
 from mottle.report.wording import checks
 from mottle.schema.context import CHECKLISTS, Context
@@ -73,17 +73,21 @@ def _guarantee(certificate: Certificate) -> str:
         return _NOTHING
     asked = f"{certificate.guarantee.name}, {certificate.guarantee.short}"
     if certificate.method.decided_by_both:
-        return f"{asked}, of shares among a person’s matches; beliefs are not bounded"
+        asked += ", of shares among a person’s matches; beliefs are not bounded"
+    if certificate.seed is not None:
+        asked += "; not against whoever knows the seed that was given"
     return asked
 
 
 def _columns(certificate: Certificate) -> str:
-    return f"the roles of {len(certificate.columns):,} columns"
+    return f"the roles of {len(certificate.columns):,} columns, as the owner named them"
 
 
 def _removed(certificate: Certificate) -> str:
     names = [column.name for column in certificate.columns if column.role.removed]
-    return f"{len(names):,} columns removed" if names else "no column was named identifying"
+    if not names:
+        return "the owner named no column identifying"
+    return f"{len(names):,} columns that the owner named identifying were removed"
 
 
 def _method(certificate: Certificate) -> str:
@@ -104,7 +108,13 @@ def _audit(certificate: Certificate) -> str:
     audit = certificate.audit
     if audit is None:
         return ""
-    return f"level {audit.level}, {'within the guarantee' if audit.passed else 'BROKEN'}"
+    found = "beyond" if not audit.passed else "within"
+    if audit.level == AUDITS[0]:
+        return (
+            f"the run’s own measurements are {found} what the guarantee allows; no adversary was"
+            " played against the finished files"
+        )
+    return f"what the adversaries that were played achieved is {found} what the guarantee allows"
 
 
 def _checks(certificate: Certificate) -> str:
@@ -121,7 +131,9 @@ def _inference(certificate: Certificate) -> str:
         return "it does not bound inference"
     stated = _guarantee(certificate)
     caps = sum(bool(entry.columns) for entry in certificate.sensitive)
-    return stated if stated == _NOTHING else f"{stated} ({caps:,} protected)"
+    if stated == _NOTHING:
+        return stated
+    return f"{stated} ({caps:,} protected); limits say against whom it does not hold"
 
 
 def _unchanged(certificate: Certificate) -> str:
@@ -134,7 +146,9 @@ def _unchanged(certificate: Certificate) -> str:
 
 def _history(certificate: Certificate) -> str:
     history = certificate.history
-    return "" if history is None else f"release {history.release} of a chain"
+    if history is None:
+        return ""
+    return f"release {history.release} of a chain; releases outside it were not examined"
 
 
 def _versions(certificate: Certificate) -> str:
@@ -187,7 +201,7 @@ _LISTS: dict[str, tuple[str, tuple[tuple[str, str, _Fact | None], ...]]] = {
     "wp216": (
         "Themes of Opinion 05/2014 (WP 216) on anonymisation techniques",
         (
-            ("Singling out: how many records isolate a person", "risk.after", _risk_after),
+            ("Singling out: the chance that a person is found", "risk.after", _risk_after),
             (
                 "Linking: records of the same person in this release and in others",
                 "history",
@@ -197,7 +211,7 @@ _LISTS: dict[str, tuple[str, tuple[tuple[str, str, _Fact | None], ...]]] = {
             ("Inference: what can be deduced about an attribute", "guarantee", _inference),
             ("Columns that are published as they are", "unchanged", _unchanged),
             ("Which technique, and its parameters", "guarantee", _guarantee),
-            ("Direct identifiers are gone", "columns", _removed),
+            ("Which direct identifiers were removed", "columns", _removed),
             ("Who might try, by which means and at which cost", "", None),
             ("Whether the original is kept, and who can reach it", "", None),
             ("That the purpose is compatible with that of collection", "", None),
@@ -209,7 +223,7 @@ _LISTS: dict[str, tuple[str, tuple[tuple[str, str, _Fact | None], ...]]] = {
         "Themes of the EMA’s policy 0070 guidance on anonymising clinical reports",
         (
             ("How the data are to be used", "context.purpose", _stated("purpose")),
-            ("Direct identifiers are gone", "columns", _removed),
+            ("Which direct identifiers were removed", "columns", _removed),
             ("Which variables are quasi-identifiers", "columns", _columns),
             ("Highest risk of a participant", "risk.after.prosecutor_highest", _risk_after),
             ("Mean risk over participants", "risk.after.marketer", _marketer),
@@ -229,14 +243,14 @@ _LISTS: dict[str, tuple[str, tuple[tuple[str, str, _Fact | None], ...]]] = {
             ("Who the expert is, with which knowledge", "context.reviewer", _stated("reviewer")),
             ("Who is expected to receive the data", "context.recipients", _stated("recipients")),
             ("What they reasonably have besides", "", None),
-            ("Direct identifiers are gone", "columns", _removed),
+            ("Which direct identifiers were removed", "columns", _removed),
             ("Which columns could be matched with other sources", "columns", _columns),
             ("How distinguishable people are, before and after", "risk", _risk_after),
-            ("By which method the risk was kept small", "guarantee", _guarantee),
+            ("By which method the risk was lowered", "guarantee", _guarantee),
             ("That the risk is very small, and why", "", None),
             ("Columns that are published as they are", "unchanged", _unchanged),
             ("What was checked before anything was written", "checks", _checks),
-            ("That the files are those that were examined", "sha256", _versions),
+            ("How the files that were examined are recognized", "sha256", _versions),
             ("Until when the determination holds", "context.review_by", _stated("review_by")),
             ("What recipients are bound to", "context.controls", _stated("controls")),
         ),

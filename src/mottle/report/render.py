@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
+from jinja2 import (
+    Environment,
+    FileSystemBytecodeCache,
+    PackageLoader,
+    StrictUndefined,
+    Template,
+    select_autoescape,
+)
 
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
@@ -14,6 +22,7 @@ from mottle.release.unit_words import about_rows
 from mottle.report.content import Content, Owner, gather_content
 from mottle.report.svg import meter, percent
 from mottle.schema.model import Role
+from mottle.utils.private_folders import cache_home, private_folder
 
 
 def report_html(
@@ -91,10 +100,40 @@ def template(name: str, of_rows: bool = False) -> Template:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_compiled_templates("rows" if of_rows else "people"),
     )
     environment.filters |= {"percent": percent, "meter": meter, "amount": _amount, "names": _names}
+    environment.filters["figure"] = figure
     environment.tests |= {"number": lambda value: isinstance(value, int | float)}
     return environment.get_template(name)
+
+
+def figure(value: float | None) -> str:
+    """A number of an answer, as short as its size allows; a dash where there is none.
+
+    >>> figure(1234.0), figure(1234.56), figure(0.01234), figure(None)
+    ('1,234', '1,234.6', '0.0123', '–')
+    """
+    if value is None or value != value:
+        return "–"
+    if value == round(value):
+        return f"{value:,.0f}"
+    return f"{value:,.1f}" if abs(value) >= 100 else f"{value:,.3g}"
+
+
+def _compiled_templates(words: str) -> FileSystemBytecodeCache | None:
+    """A private folder for compiled templates; None where there is no place for one.
+
+    Whoever can write to it can run code as its user, so it is as private as that of the kernels.
+    """
+    place = cache_home()
+    if place is None or sys.dont_write_bytecode:
+        return None
+    try:
+        folder = private_folder(place, "mottle-templates")
+    except OSError:
+        return None
+    return FileSystemBytecodeCache(str(folder), f"{words}-%s.cache")
 
 
 def _amount(value: float | None) -> str:

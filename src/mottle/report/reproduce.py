@@ -138,10 +138,10 @@ def schema_of(release: ReleaseData) -> Schema:
             rules=release.certificate.rules,
             context=release.certificate.context,
         )
-    rows = unit is not None and unit.protects is Unit.ROW
+    protects = None if unit is None else unit.protects
     return Schema(
         columns=tuple(columns),
-        unit=Unit.ROW if rows else None,
+        unit=None if protects is Unit.PERSON else protects,
         survey_weight=release.certificate.survey_weight,
         rules=release.certificate.rules,
         context=release.certificate.context,

@@ -34,6 +34,7 @@ _SHORT = {
     " decisions",
     "correlations_known_beforehand": "the bounds on inference against whoever knows beforehand how"
     " sensitive values go with quasi-identifiers",
+    "method_of_others": "that the method’s decisions give nothing away: it is not part of mottle",
     "quasi_identifiers_published": "to hide who is in the table: quasi-identifiers are exact",
     "membership": "to hide that a certain person is in the table",
     "similar_values": "to protect similar sensitive values together",

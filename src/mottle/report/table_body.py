@@ -19,6 +19,7 @@ from mottle.release.per_person import original_of
 from mottle.report.body import Body, Examples, Owner, cell_text
 from mottle.report.columns import describe_columns
 from mottle.report.identical_rows import identical_rows
+from mottle.report.questions import answered_questions
 from mottle.report.reproduce import command_of, schema_comments, schema_of
 from mottle.report.subgroups import SubgroupLoss, subgroup_losses
 from mottle.risk.report import RiskReport
@@ -42,6 +43,7 @@ def table_body(release: ReleaseData, certificate: Certificate, owner: Owner | No
         method=_method(certificate),
         columns=describe_columns(release, None if original is None else original.tallies()),
         accuracy=measure_accuracy(release, original),
+        questions=answered_questions(release, certificate, original),
         queried_rows=MOST_QUERIED_ROWS if sampled else None,
         command=command_of(certificate) if owner is None or not owner.command else owner.command,
         schema=_toml(release),

@@ -13,10 +13,11 @@ CHECKS = {
     "regular": "Everybody can be hidden among as many records as promised, without exception.",
     "covered": "Every published cell contains the values of all people the record may belong to.",
     "possible worlds": "Every published record allows the sets of all people it may belong to.",
-    "one-to-one": "Every person is in the release exactly once.",
+    "one-to-one": "Every original record is in the release exactly once.",
     "within caps": "No sensitive value is more frequent among the records that may be somebody's"
     " than its bound allows.",
-    "anonymous": "Identifying columns are gone, and the order of the rows was drawn at random.",
+    "anonymous": "Columns named identifying are gone, and the order of the rows was drawn at"
+    " random.",
     "people": "Of the rows that a record may be, no more are one person's than promised.",
 }
 

@@ -60,6 +60,7 @@ class Unit(StrEnum):
     """What is protected, and what k counts."""
 
     PERSON = "person"  # people; without a person column, every row is taken for a person
+    HOUSEHOLD = "household"  # households, or other groups: every row is another one
     ROW = "row"  # rows, each by itself: nothing is said about people who have several
 
 

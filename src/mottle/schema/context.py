@@ -48,6 +48,8 @@ class Context(BaseModel):
         Who reviewed it, or is to.
     review_by : date or str, optional
         The day by which the release is to be reviewed again, such as 2027-01-31.
+    questions : str or sequence of str, optional
+        Questions in SQL that the report answers in its section on accuracy.
     checklists : sequence of str, optional
         The checklists that the report prints: iso27559, wp216, ema, hipaa.
 
@@ -71,14 +73,17 @@ class Context(BaseModel):
     adversaries: _Texts = ()
     reviewer: _Text | None = None
     review_by: dt.date | None = None
+    questions: _Texts = ()
     checklists: tuple[str, ...] = ()
 
-    @field_validator("recipients", "controls", "adversaries", "checklists", mode="before")
+    @field_validator(
+        "recipients", "controls", "adversaries", "questions", "checklists", mode="before"
+    )
     @classmethod
     def _one_or_several(cls, value: object) -> object:
         return (value,) if isinstance(value, str) else value
 
-    @field_validator("purpose", "recipients", "controls", "adversaries", "reviewer")
+    @field_validator("purpose", "recipients", "controls", "adversaries", "questions", "reviewer")
     @classmethod
     def _is_readable(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
         texts = (value,) if isinstance(value, str) else value or ()
@@ -109,8 +114,8 @@ class Context(BaseModel):
 
     @property
     def stated(self) -> bool:
-        """Whether the owner stated anything beyond which checklists are printed."""
-        return bool(self.model_dump(exclude_defaults=True, exclude={"checklists"}))
+        """Whether the owner stated anything beyond what the report contains."""
+        return bool(self.model_dump(exclude_defaults=True, exclude={"questions", "checklists"}))
 
     def with_checklists(self, names: tuple[str, ...]) -> Self:
         """Return a copy with some checklists, if any are named.

@@ -91,7 +91,7 @@ class Schema(BaseModel):
             )
         if self.rest is not None and (self.rest.names_person or self.rest.keyed):
             raise ValueError(f"rest cannot be '{self.rest}': name the column")
-        if named and self.unit is Unit.ROW:
+        if named and self.unit in (Unit.ROW, Unit.HOUSEHOLD):
             raise ValueError(
                 f"column '{named[0]}' says whose row it is, so unit = '{self.unit}' contradicts it"
             )
@@ -200,9 +200,10 @@ class Schema(BaseModel):
         pseudonym : str, optional
             The same, where everybody has one row: it is published as a pseudonym under the owner's
             key, which is not anonymous by itself.
-        unit : {"person", "row"}, optional
+        unit : {"person", "household", "row"}, optional
             "row" if rows are to be protected, although an identifying column repeats; "person" if
-            every row is another person's all the same.
+            every row is another person's all the same; "household" if every row is another
+            household.
         per_person : {"aggregate"}, optional
             "aggregate" to make one row of all rows of a person.
         survey_weight : str, optional
@@ -253,7 +254,7 @@ class Schema(BaseModel):
         context : Context or mapping of str to object, optional
             What the owner states about a release, which is published as it is given: ``purpose``,
             ``recipients``, ``controls``, ``adversaries``, ``reviewer``, ``review_by``,
-            ``checklists``.
+            ``questions``, ``checklists``.
 
         Returns
         -------

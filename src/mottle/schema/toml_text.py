@@ -120,6 +120,7 @@ _TOML_HEADER = """\
 # [read]: how the table is read, as by the options --missing, --delimiter, --quote, --encoding,
 #       --decimal, --thousands, --date-format, --sheet, --header-row
 # [context]: purpose = "…", recipients = ["…"], controls = ["…"], adversaries = ["…"],
-#       reviewer = "…", review_by = 2027-01-31: stated by the owner and published as given
+#       reviewer = "…", review_by = 2027-01-31: stated by the owner and published as given;
+#       questions = ["SELECT …"]: answered in the report
 # [rules]: what every row obeys: children = "if age < 15 then occupation is 'none'"
 """

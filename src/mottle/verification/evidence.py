@@ -119,6 +119,8 @@ def _described(
         original = _as_table(original)
         items, *labels = release.columns
         columns[items.name] = {"form": "worlds"}
+        if items.hierarchy is not None:
+            columns[items.name]["tree"] = _paths(items.hierarchy)
         cells[items.name] = _texts(original.column(items.name).combine_chunks())
         described: Iterable[PublishedColumn] = labels
     else:

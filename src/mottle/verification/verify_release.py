@@ -180,28 +180,28 @@ def said(column: Column, text: str) -> Any:
     return ((key(ends[0][0]), key(ends[0][1])) if len(ends) == 1 else ends), missing
 
 
-def voted(sets: Sequence[frozenset[str | None] | None]) -> tuple[Any, ...]:
+def voted(sets: Sequence[Collection[Any] | None], nodes: Column) -> tuple[Any, ...]:
     """What a cell of a set has to say; the base is what more than half of the originals hold."""
-    present = [each for each in sets if each is not None]
+    present = [{[x, *nodes.get(x, ())][-1] for x in each} for each in sets if each is not None]
     votes = Counter(item for each in present for item in each)
     base = {item for item, number in votes.items() if 2 * number > len(present)}
     uncertain = {item for item, number in votes.items() if number < len(present)}
     distance = max((len(base ^ each) for each in present), default="")
-    maybe_missing = {None} if len(present) < len(sets) else set()
-    return base if present else None, uncertain | maybe_missing, str(distance)
+    missing = {None} if len(present) < len(sets) else set()
+    return base if present else None, uncertain | missing, str(distance)
 
 
 def wrong_cells(name: str, column: Column, new: Columns, old: Columns, links: Links) -> list[int]:
     """The rows whose cell is not what its originals have in common, no less and no more."""
-    values, wrong = old[name], []
+    values, wrong, known = old[name], list[int](), dict[frozenset[str], Any]()
     if column["form"] == "worlds":
         sets = [items_of(text, column.get("separator")) for text in values]
-        parts = [new[f"{name}.{part}"] for part in ("base", "uncertain", "distance")]
-        for row, (base, uncertain, distance) in enumerate(zip(*parts, strict=True)):
-            found = items_of(base, None), items_of(uncertain, None), distance
-            wrong += [row] if found != voted([sets[person] for person in links[row]]) else []
+        lists = [[items_of(x, None) for x in new[f"{name}.{y}"]] for y in ("base", "uncertain")]
+        named = {item for part in lists for each in part for item in each or ()}
+        nodes = {x: [y for y in z if y in named] for x, z in column.get("tree", {}).items()}
+        for row, cell in enumerate(zip(*lists, new[f"{name}.distance"], strict=True)):
+            wrong += [row] if cell != voted([sets[p] for p in links[row]], nodes) else []
         return wrong
-    known: dict[frozenset[str], Any] = {}
     for row, text in enumerate(new[name]):
         content = frozenset(values[person] for person in links[row])
         if content not in known:

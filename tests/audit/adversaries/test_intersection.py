@@ -169,6 +169,19 @@ def test_a_victim_whose_values_were_exchanged_is_found(people: pa.Table) -> None
     assert named(report, "fewest records left to a person", "by containment").passed is False
 
 
+def test_values_that_two_people_have_tell_nothing_about_either(people: pa.Table) -> None:
+    """Every income singles out a record in both releases, which have nobody in common."""
+    incomes = pa.array([number % 300 for number in range(600)])
+    alike = people.set_column(people.column_names.index("income"), "income", incomes)
+    before, after = alike.slice(0, 300), alike.slice(300)
+    one, two = released(before, 1), released(after, 2)
+    report = played(after, two, [EarlierRelease(one, before)], same="id")
+    for how in BY:
+        fewest = named(report, "fewest records left to a person", how)
+        assert fewest.passed
+        assert fewest.details["people"] == 600
+
+
 def test_links_may_be_known_for_some_releases_only(people: pa.Table) -> None:
     one, two = released(people, 1), released(people, 2)
     report = played(people, two, [replace(one, links=None)])

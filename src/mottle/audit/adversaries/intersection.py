@@ -2,10 +2,10 @@
 
 Columns that are published unchanged link the records of a person across releases. By containment,
 a person's candidates are those whose unchanged values also occur on a candidate in every other
-release that the person is in; a value that singles out a record in a release does not belong to
-anybody who is not in it. With the links of releases, candidates are the edges of their graphs, and
-where buckets were permuted, only permutations count that give everybody the same value in all
-releases.
+release that the person is in; a record that unchanged values single out in two releases does not
+belong to anybody who is in one of them only. With the links of releases, candidates are the edges
+of their graphs, and where buckets were permuted, only permutations count that give everybody the
+same value in all releases.
 """
 
 from __future__ import annotations
@@ -119,6 +119,7 @@ class _Known:
     persons: int
     kinds: int
     of_records: tuple[Int64Array, ...]  # by release: the signature of every record
+    holders: tuple[Int64Array, ...]  # by release: whose every signature is that is there once
     own: Int64Array  # [persons]: the true signature, as of the latest table that holds the person
     latest: Int64Array  # [persons]: the number of the latest release that holds the person
 
@@ -141,10 +142,16 @@ class _Known:
         count = len(series.releases)
         persons = 1 + max(int(release.persons.max()) for release in series.releases)
         own, latest = np.full(persons, -1, np.int64), np.full(persons, -1, np.int64)
+        frequencies = [np.bincount(each, minlength=len(rows)) for each in split[count:]]
+        rare = np.max(frequencies, axis=0) <= 1
+        holders = []
         for number, release in enumerate(series.releases):
             own[release.persons] = split[number]
             latest[release.persons] = number
-        return cls(series, persons, len(rows), tuple(split[count:]), own, latest)
+            holder = np.full(len(rows), -1, np.int64)
+            holder[split[number]] = release.persons
+            holders.append(np.where(rare & (frequencies[number] == 1), holder, -1))
+        return cls(series, persons, len(rows), tuple(split[count:]), tuple(holders), own, latest)
 
     @property
     def present(self) -> list[Int64Array]:
@@ -155,17 +162,11 @@ class _Known:
         """By release: how often every signature occurs."""
         return [np.bincount(shown, minlength=self.kinds) for shown in self.of_records]
 
-    @property
-    def singles(self) -> list[BoolArray]:
-        """By release: the signatures that single out a record there and wherever they occur."""
-        rare = np.max(self.frequencies, axis=0) <= 1
-        return [rare & (shown == 1) for shown in self.frequencies]
-
     def by_containment(self, seed: int) -> _Left:
         """Compare the records that contain a person."""
         examined = self._examined(seed)
         found = [self._contained(number, examined) for number in range(len(self.of_records))]
-        kept = intersect(found, self.present, self.singles, self.persons)
+        kept = intersect(found, self.present, self.holders, self.persons)
         found = [each.where(mask) for each, mask in zip(found, kept, strict=True)]
         return self._left(found, pruned=bool(examined.all()), linked=0)
 
@@ -199,7 +200,7 @@ class _Known:
         ]
         before = -1
         while before != (before := sum(len(each.persons) for each in found)):
-            kept = intersect(found, self.present, self.singles, self.persons)
+            kept = intersect(found, self.present, self.holders, self.persons)
             for number, mask in enumerate(kept):
                 cell, living = cells[number], alive[number]
                 if cell is None or living is None:

@@ -160,7 +160,8 @@ def _broken_links(view: View, edges: Edges, k: int | None) -> dict[str, int]:
 def _mismatched_worlds(view: View, edges: Edges, kept: BoolArray, column: PublishedColumn) -> int:
     """Count cells that differ from what their preimages' votes make them."""
     values = comparable_values(view.people.column(column.name).combine_chunks(), column)
-    worlds = read_worlds_column(values, view.release.table.column(column.name).combine_chunks())
+    cells = view.release.table.column(column.name).combine_chunks()
+    worlds = read_worlds_column(values, cells, column.hierarchy)
     return int(np.count_nonzero(mismatched_cells(worlds, edges.offsets, edges.originals) & kept))
 
 

@@ -109,7 +109,8 @@ def _code_column(original: pa.Table, published: pa.Table, column: PublishedColum
         case Form.NODE:
             return _code_nodes(values, cells, column)
         case Form.WORLDS:
-            codes, offsets, members = members_of_cells(read_worlds_column(values, cells))
+            worlds = read_worlds_column(values, cells, column.hierarchy)
+            codes, offsets, members = members_of_cells(worlds)
             return CodedColumn(codes, offsets, members, members)
         case None:
             codes, exact = _ranks(values, comparable_values(cells, column))

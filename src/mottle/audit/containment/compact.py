@@ -11,6 +11,8 @@ from mottle.audit.containment.coded_columns import CodedColumn, offsets_of
 from mottle.audit.containment.lists import distinct_lists
 from mottle.typing import Int32Array, Int64Array
 
+_LARGEST_KEY = 1 << 62
+
 
 def group_rows(rows: NDArray[np.integer]) -> tuple[Int64Array, Int32Array]:
     """Group equal rows: the group of every row, and one row of each group.
@@ -19,10 +21,15 @@ def group_rows(rows: NDArray[np.integer]) -> tuple[Int64Array, Int32Array]:
     >>> groups, distinct.tolist()
     (array([0, 1, 0]), [[1, 2], [3, 4]])
     """
-    groups = np.zeros(len(rows), np.int64)
+    keys, several = np.zeros(len(rows), np.int64), 1
     for column in rows.T:
-        keys = groups * (int(column.max(initial=0)) + 1) + column
-        _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
+        values = int(column.max(initial=0)) + 1
+        if several * values > _LARGEST_KEY:
+            found, keys = np.unique(keys, return_inverse=True)
+            several = len(found)
+        keys = keys * values + column
+        several *= values
+    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
     return groups.ravel(), np.ascontiguousarray(rows[first], np.int32)
 
 

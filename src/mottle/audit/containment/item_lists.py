@@ -6,9 +6,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mottle.hierarchy.tree import Hierarchy
 from mottle.itemsets.arrow import is_list
 
 _BLANKS = " \t"
+
+
+def as_published_nodes(
+    values: pa.ListArray, published: pa.Array, hierarchy: Hierarchy
+) -> pa.ListArray:
+    """Item sets with every item as the label at or above it that cells name.
+
+    >>> tree = Hierarchy.from_rows([("brie", "cheese", "*"), ("tea", "drinks", "*")])
+    >>> sets = pa.array([["brie", "tea"], None])
+    >>> as_published_nodes(sets, pa.array(["cheese", "tea"]), tree).to_pylist()
+    [['cheese', 'tea'], None]
+    """
+    named = set(published.to_pylist())
+    shown = {}
+    for path in hierarchy.rows():
+        above = [label for label in path if label in named]
+        shown[path[0]] = above[-1] if above else path[0]
+    items = pc.list_flatten(values).dictionary_encode()
+    labels = pa.array([shown.get(item, item) for item in items.dictionary.to_pylist()], pa.string())
+    sizes = pc.fill_null(pc.list_value_length(values), 0).to_numpy()
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+    lists = pa.ListArray.from_arrays(offsets, labels.take(items.indices))
+    return item_lists(pc.if_else(values.is_valid(), lists, pa.scalar(None, lists.type)), "")
 
 
 def item_lists(values: pa.Array, separator: str) -> pa.Array:

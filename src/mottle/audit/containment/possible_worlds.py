@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
+from mottle.audit.containment.item_lists import as_published_nodes
 from mottle.audit.containment.lists import distinct_lists
+from mottle.hierarchy.tree import Hierarchy
 from mottle.itemsets.data import NO_BITMAPS, Sets
 from mottle.itemsets.gray import gray_order
 from mottle.typing import BoolArray, Int32Array, Int64Array
@@ -46,13 +48,19 @@ class WorldsColumn(NamedTuple):
     universe: int  # number of distinct items
 
 
-def read_worlds_column(values: pa.Array, cells: pa.StructArray) -> WorldsColumn:
+def read_worlds_column(
+    values: pa.Array, cells: pa.StructArray, hierarchy: Hierarchy | None = None
+) -> WorldsColumn:
     """Number the items of originals (lists, null for missing) and of published cells jointly.
 
+    Where items have a hierarchy, originals hold the nodes that cells name in place of items.
     Cells of a release of sets do not say whether the set may be missing: none is.
     """
     base, uncertain, distance, *flags = cells.flatten()
     missing = flags[0] if flags else pa.nulls(len(cells), pa.bool_())
+    if hierarchy is not None:
+        named = pa.concat_arrays([pc.unique(part.flatten()) for part in (base, uncertain)])
+        values = as_published_nodes(values, named, hierarchy)
     parts = [part.flatten() for part in (values, base, uncertain)]
     coded = pa.concat_arrays(parts).dictionary_encode()
     codes = np.split(coded.indices.to_numpy(), np.cumsum([len(part) for part in parts])[:-1])

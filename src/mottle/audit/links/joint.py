@@ -170,13 +170,16 @@ def _buckets(edges: Edges, source: Int64Array, target: Int64Array) -> tuple[Int6
 def intersect(
     found: Sequence[Candidates],
     present: Sequence[Int64Array],
-    singles: Sequence[BoolArray],
+    holders: Sequence[Int64Array],
     persons: int,
 ) -> list[BoolArray]:
     """For each release: which pairs are left when all releases are compared.
 
-    ``present`` lists the people of each release; ``singles`` says for each release which signatures
-    single out one record in it and in every other release that shows them.
+    ``present`` lists the people of each release; ``holders`` [signatures] says for each release
+    whose record a signature singles out in it and in every other release that shows it, else -1.
+    Two records that are singled out by one signature are taken for one person's, which is wrong
+    where two people have it: whoever concludes something from those is mistaken, so that only
+    signatures of one person strike out anything.
     """
     kept = [np.ones(len(each.persons), np.bool_) for each in found]
     for this, own in enumerate(found):
@@ -187,7 +190,9 @@ def intersect(
             there[present[that]] = True
             shown = are_in(own.keys, other.keys)
             # whoever is not in the other release cannot have a record that is singled out there
-            kept[this] &= np.where(there[own.persons], shown, ~singles[that][own.signatures])
+            holder = holders[that]
+            elsewhere = (holder >= 0) & (holder == holders[this])
+            kept[this] &= np.where(there[own.persons], shown, ~elsewhere[own.signatures])
     return kept
 
 

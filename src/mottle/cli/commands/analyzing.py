@@ -162,11 +162,18 @@ class Export(Command):
 
     release: Release
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--output", "-o", help="File: .xlsx, .sav, .zsav or .dta.", rich_help_panel=OUTPUT
         ),
-    ]
+    ] = None
+    to: Annotated[
+        str | None,
+        typer.Option(help="Database for the release, instead of a file.", rich_help_panel=OUTPUT),
+    ] = None
+    to_table: Annotated[
+        str | None, typer.Option(help="Table for the release, with --to.", rich_help_panel=OUTPUT)
+    ] = None
     like: Annotated[
         Path | None,
         typer.Option(
@@ -176,3 +183,16 @@ class Export(Command):
         ),
     ] = None
     overwrite: Overwrite = False
+
+    def check(self) -> None:
+        """Raise `UsageError` unless exactly one destination is named."""
+        super().check()
+        if (self.output is None) == (self.to is None) or (self.to is None) != (
+            self.to_table is None
+        ):
+            raise UsageError(
+                "The release must be written to exactly one destination.",
+                "Give either a file, with --output, or a database, with --to and --to-table.",
+            )
+        if self.to is not None and self.like is not None:
+            raise UsageError("--like is for SPSS and Stata files.", "Leave it out with --to.")

@@ -134,6 +134,22 @@ class AnonymizeSets(Command):
     method: Annotated[
         str, typer.Option(help="See 'mottle methods --sets'.", rich_help_panel=EFFORT)
     ] = "auto"
+    item_hierarchy: Annotated[
+        Path | None,
+        typer.Option(
+            help="A hierarchy file whose leaves are the items: they are published as its nodes"
+            " where that loses less.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = None
+    node_holders: Annotated[
+        int | None,
+        typer.Option(
+            help="Publish items as the lowest nodes that so many records hold.",
+            show_default="what loses least",
+            rich_help_panel=EFFORT,
+        ),
+    ] = None
     effort: EffortOptions
     destination: DestinationOptions
     private: Private = None

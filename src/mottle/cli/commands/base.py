@@ -31,10 +31,16 @@ def names_registered_in(folder: Path, leaving_out: str = "") -> tuple[list[str],
 
 
 def check_method(name: str, *, sets: bool = False) -> None:
-    """Raise `UsageError` if a method does not exist, without importing any."""
+    """Raise `UsageError` if neither mottle nor another distribution has a method; imports none."""
     folder = _PACKAGE / "methods" / "sets" if sets else _PACKAGE / "methods"
     names, beginnings = names_registered_in(folder, "" if sets else "sets")
     if name not in names and not name.startswith(tuple(beginnings)):
+        from importlib.metadata import entry_points  # slow, and only needed for a name not ours
+
+        others = entry_points(group="mottle.methods.sets" if sets else "mottle.methods").names
+        if name in others:
+            return
+        names = sorted({*names, *others})
         noun = "method for sets" if sets else "method"
         raise UsageError(f"There is no {noun} '{name}'.", did_you_mean(name, names))
 

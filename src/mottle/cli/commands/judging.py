@@ -189,12 +189,26 @@ class Report(Command):
     ] = None
     examples: WithExamples = False
     checklist: Checklist = None
+    context_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--context",
+            metavar="FILE",
+            help="TOML file whose table [context] is stated anew, on report and certificate.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
     overwrite: Overwrite = False
 
     def check(self) -> None:
         """Raise `UsageError` if the options are wrong."""
         super().check()
         _ = self.checklists
+        if self.context_file is not None and (self.original is not None or self.output is not None):
+            raise UsageError(
+                "--context states the context of the release itself, on certificate and report.",
+                "Leave --original and --output out; write other reports afterwards.",
+            )
         if self.original is not None and self.output is None:
             raise UsageError(
                 "An internal report must be written outside the release.",
@@ -301,7 +315,7 @@ class CompareSets(Command):
     methods: Annotated[
         str,
         typer.Option(
-            help="Methods to compare: a,b,c. See 'mottle methods --sets'; also k-m.",
+            help="Methods to compare: a,b,c. See 'mottle methods --sets'; also k-m, NAME+nodes.",
             rich_help_panel=EFFORT,
         ),
     ] = "freeform,gray-ring,cahd,k-m"
@@ -318,7 +332,7 @@ class CompareSets(Command):
     item_hierarchy: Annotated[
         Path | None,
         typer.Option(
-            help="For k-m: a hierarchy file whose leaves are the items.",
+            help="For k-m and NAME+nodes: a hierarchy file whose leaves are the items.",
             show_default="items grouped by name",
             rich_help_panel=EFFORT,
         ),

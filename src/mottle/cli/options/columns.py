@@ -63,7 +63,7 @@ class ColumnOptions(OptionGroup):
     unit: Annotated[
         str | None,
         typer.Option(
-            help="What is protected: row, although people may have several; or person.",
+            help="What is protected: row, although people may have several; person; household.",
             metavar="WORD",
         ),
     ] = None

@@ -22,6 +22,7 @@ from mottle.kinds._registered import Family, Registered
 from mottle.kinds.coarsening import Coarsening
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
+from mottle.utils.distinct_cells import by_distinct_cell
 from mottle.utils.registry import Registry
 
 if TYPE_CHECKING:
@@ -516,8 +517,12 @@ class Form(Registered, metaclass=FormFamily):
         pyarrow.Array
             Text; null where only the missing value is possible.
         """
-        texts = self.cell_texts(cells) if rule is None else self.binned_texts(cells, rule)
-        return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+
+        def text(some: pa.Array) -> pa.Array:
+            texts = self.cell_texts(some) if rule is None else self.binned_texts(some, rule)
+            return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+
+        return by_distinct_cell(text, cells)
 
     def cell_texts(self, cells: pa.Array) -> pa.Array:
         """Convert each cell to one text, with the empty text for missing.
