@@ -78,6 +78,16 @@ def type_into(browser: Browser, selector: str, text: str) -> None:
     raise AssertionError(f"{selector} does not hold what was typed")
 
 
+def send(browser: Browser, selector: str) -> None:
+    """Click on what sends a request, and wait for the page that follows."""
+    browser.act(address_in(selector), lambda: browser.click(selector))
+
+
+def address_in(selector: str) -> str:
+    found = re.search(r"'(/.+?)'", selector)
+    return found[1] if found else ""
+
+
 def shows(text: str) -> str:
     return f"document.body.innerText.includes({text!r})"
 
@@ -95,7 +105,7 @@ def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tm
     browser.run(DROP)
     browser.wait(shows("4 of 4 rows"))
     assert (folder / ".studio" / "dropped" / "dropped.csv").read_text().startswith("age,town")
-    browser.click("form[data-form='/open/open'] button")
+    send(browser, "form[data-form='/open/open'] button")
     browser.wait(shows("50 of 300 rows"))
     browser.click("a[href='/columns']")
     assert_columns_are_dragged(browser)
@@ -105,44 +115,44 @@ def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tm
     browser.click("a[href='/promise']")
     browser.click("svg[data-rail]")  # the middle of 2 to 50, on a logarithmic rail
     browser.wait("document.getElementById('k')?.value === '10'")
-    browser.click("[data-post='/promise/explore']")
+    send(browser, "[data-post='/promise/explore']")
     browser.click("svg.frontier")
     browser.wait("document.getElementById('along') === document.activeElement")
     browser.wait("['8', '11'].includes(document.getElementById('k')?.value)")
-    browser.click("[data-set=k][data-value='5']")
+    send(browser, "[data-set=k][data-value='5']")
     browser.wait(shows("The table can have this promise"))
-    browser.click("[data-post='/promise/preview']")
+    send(browser, "[data-post='/promise/preview']")
     browser.wait(shows("would be lost by a quick method"))
     browser.click(".next a")
     browser.click("#try-k")
     browser.press("3")
-    browser.click("form[data-form='/run/try'] button")
+    send(browser, "form[data-form='/run/try'] button")
     browser.wait("document.querySelector('form[data-form=\\'/run/take\\']')")
-    browser.click("form[data-form='/run/start'] button")
+    send(browser, "form[data-form='/run/start'] button")
     browser.wait(shows("information lost"))
     browser.click(".next a")
     browser.wait(shows("Every column before and after"))
-    browser.click("form[data-form='/use/ask'] button.main")
+    send(browser, "form[data-form='/use/ask'] button.main")
     browser.wait(shows("in the original"))
-    browser.click("[data-post='/use/compare']")
+    send(browser, "[data-post='/use/compare']")
     browser.wait(shows("Who loses most"))
-    browser.click("form[data-form='/use/explain'] button")
+    send(browser, "form[data-form='/use/explain'] button")
     browser.wait(shows("Why record 1 is so wide"))
     browser.click("a[href='/attack']")
-    browser.click("[data-post='/attack/sit']")
-    browser.click("form[data-form='/attack/pick'] button")
+    send(browser, "[data-post='/attack/sit']")
+    send(browser, "form[data-form='/attack/pick'] button")
     browser.wait("document.querySelector('.beliefs') && document.readyState === 'complete'")
     assert_the_slider_ticks_columns(browser)
     browser.click("a[href='/publish']")
     type_into(browser, "#purpose", "study")
-    browser.click("form[data-form='/publish/state'] button")
+    send(browser, "form[data-form='/publish/state'] button")
     browser.wait(
         "document.getElementById('purpose')?.value === 'study'"
         " && !document.querySelector('.working')"
     )
-    browser.click("[data-post='/publish/export']")
+    send(browser, "[data-post='/publish/export']")
     browser.wait(f"{shows('copies/release.xlsx')} && !document.querySelector('.working')")
-    browser.click("[data-post='/publish/verify']")
+    send(browser, "[data-post='/publish/verify']")
     browser.wait(shows("Verified."))
     look_at_all(browser, root)
     assert_hiding_stays(browser, root)
@@ -209,13 +219,13 @@ def assert_the_slider_ticks_columns(browser: Browser) -> None:
         "slider.dispatchEvent(new Event('input', { bubbles: true }))"
     )
     assert browser.run("document.querySelectorAll(\"[name^='known-']:checked\").length") == 1
-    browser.click("form[data-form='/attack/know'] button")
+    send(browser, "form[data-form='/attack/know'] button")
     browser.wait(shows("all records that contain what is known"))
 
 
 def assert_values_are_dragged(browser: Browser) -> None:
     """A value that is dropped on another one is grouped with it, under a name that is typed."""
-    browser.click("[data-form='/values/build'] button")
+    send(browser, "[data-form='/values/build'] button")
     browser.wait("document.querySelector('.tree') && document.readyState === 'complete'")
     browser.run(DRAG)
     browser.wait("document.activeElement.id === 'name'")
@@ -224,7 +234,7 @@ def assert_values_are_dragged(browser: Browser) -> None:
         browser.press(letter)
     browser.press("Enter")
     browser.wait("[...document.querySelectorAll('.tree b')].some((it) => it.innerText === 'few')")
-    browser.click("[data-post='/values/without']")
+    send(browser, "[data-post='/values/without']")
     browser.wait("!document.querySelector('.tree')")
 
 
@@ -302,16 +312,18 @@ def test_from_a_table_to_a_verified_release_by_keys_alone(browser, start, tmp_pa
     browser.open(start(tmp_path), width=1280)
 
     def enter(selector: str) -> None:
-        browser.wait(f"document.querySelector({selector!r}) && document.readyState === 'complete'")
         browser.reach(selector)
         browser.press("Enter")
 
-    enter("form[data-form='/open/open'] button")
+    def submit(selector: str) -> None:
+        browser.act(address_in(selector), lambda: enter(selector))
+
+    submit("form[data-form='/open/open'] button")
     browser.wait(shows("The first rows"))
     browser.reach("input[name=unit]")
     while browser.run("document.activeElement.value") != "visit":
         browser.press("ArrowDown")
-    enter("form[data-form='/open/unit'] button")
+    submit("form[data-form='/open/unit'] button")
     browser.wait(shows("k counts people, by column patient"))
     enter(".next a")
     quiet = "document.querySelector('[data-role]') && !document.querySelector('[data-now]')"
@@ -325,36 +337,36 @@ def test_from_a_table_to_a_verified_release_by_keys_alone(browser, start, tmp_pa
     browser.wait("document.querySelector('[data-role=\"1\"]').value === 'quasi-identifying'")
     browser.wait(f"{quiet} && document.readyState === 'complete'")
     enter("a[href='/values']")
-    enter("[data-form='/values/build'] button")
+    submit("[data-form='/values/build'] button")
     browser.wait("document.querySelector('.tree')")
-    enter("[data-post='/values/without']")
+    submit("[data-post='/values/without']")
     browser.wait("!document.querySelector('.tree')")
     enter("a[href='/promise']")
     browser.reach("#k")
     browser.press("3")
     browser.press("Enter")
     browser.wait(shows("The table can have this promise"))
-    enter("[data-post='/promise/explore']")
+    submit("[data-post='/promise/explore']")
     browser.wait("document.getElementById('along')?.dataset.k === '3'")
     browser.reach("#along")
     browser.press("ArrowUp")
     browser.wait("document.activeElement?.id === 'along' && document.getElementById('k').value > 3")
     assert browser.run("document.getElementById('k').value") == "5"
     enter(".next a")
-    enter("form[data-form='/run/start'] button")
+    submit("form[data-form='/run/start'] button")
     browser.wait(shows("information lost"))
     enter(".next a")
     browser.wait(shows("Every column before and after"))
     browser.reach("#sql")
-    enter("form[data-form='/use/ask'] button.main")
+    submit("form[data-form='/use/ask'] button.main")
     browser.wait(shows("in the original"))
     enter("a[href='/attack']")
-    enter("[data-post='/attack/sit']")
+    submit("[data-post='/attack/sit']")
     type_into(browser, "#search", "male")
     browser.press("Enter")
     browser.wait("document.querySelector('.beliefs')")
     enter("a[href='/publish']")
-    enter("[data-post='/publish/verify']")
+    submit("[data-post='/publish/verify']")
     browser.wait(shows("Verified."))
     enter("[data-post='/quit']")
     browser.wait(shows("The studio has ended"))

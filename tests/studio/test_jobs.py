@@ -171,6 +171,23 @@ def test_a_run_ends_with_a_server_that_is_killed_and_leaves_nothing(people):
     assert [path.name for path in folder.iterdir()] == ["people.csv"]
 
 
+def test_a_page_learns_what_happened_before_it_listened():
+    async def play() -> list[bytes]:
+        events = Events()
+        seen = events.changes
+        ended: list[tuple[str, dict]] = []
+        stream = events.stream(lambda: ended, seen=seen)  # the page is made, and listens later
+        events.tell("changed")
+        ended.append(("job", {"state": "done"}))
+        found = [await anext(stream) for _ in range(3)]
+        await stream.aclose()
+        return found
+
+    _, job, changed = asyncio.run(play())
+    assert b'"done"' in job
+    assert b"event: changed" in changed
+
+
 def test_pages_that_sleep_are_told_to_load_again():
     async def play() -> list[bytes]:
         events = Events()

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +32,7 @@ FLAGS = [
     "--remote-debugging-pipe",
 ]
 PATIENCE = 300  # seconds for an answer, a page or a condition
+RETRY = 5  # seconds until something that sent no request is done again
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38, "ArrowDown": 40}
 COMPLAINTS = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
 
@@ -51,6 +53,7 @@ class Browser:
     events: list[dict] = field(default_factory=list)
     rest: bytes = b""
     requested: list[str] = field(default_factory=list)  # addresses of the whole session
+    posted: list[str] = field(default_factory=list)  # those among them that change something
 
     def send(self, method: str, **parameters: object) -> dict:
         self.sent += 1
@@ -76,7 +79,10 @@ class Browser:
         if "method" in answer:
             self.events.append(answer)
             if answer["method"] == "Network.requestWillBeSent":
-                self.requested.append(answer["params"]["request"]["url"])
+                request = answer["params"]["request"]
+                self.requested.append(request["url"])
+                if request["method"] == "POST":
+                    self.posted.append(request["url"])
         return answer
 
     def open(self, page: Path | str, *, width: int = 1100, scheme: str = "light") -> None:
@@ -148,6 +154,27 @@ class Browser:
                 button="none" if kind == "mouseMoved" else "left",
                 clickCount=1,
             )
+
+    def act(self, address: str, begin: Callable[[], None]) -> None:
+        """Do something that sends a request, and wait for the page that its answer loads.
+
+        A page that is loaded again at that moment loses it: it is done again then, as people do.
+        """
+        before = len(self.posted)
+
+        def is_sent() -> bool:
+            return any(each.endswith(address) for each in self.posted[before:])
+
+        while not is_sent():
+            with suppress(RefusedError):
+                self.run("window.acted = true")
+                begin()
+            end = time.monotonic() + RETRY
+            while not is_sent() and time.monotonic() < end:
+                with suppress(RefusedError):
+                    self.run("0")  # its answer comes behind the events before it
+                time.sleep(0.02)
+        self.wait("!window.acted && document.readyState === 'complete'")
 
     def press(self, key: str, *, shift: bool = False) -> None:
         """Press and release a key."""

@@ -20,6 +20,7 @@ from starlette.routing import Route
 from mottle.errors import MottleError
 from mottle.studio.commands import shown_command, shown_python
 from mottle.studio.dropped import TooLargeError
+from mottle.studio.events import CHANGED, Event
 from mottle.studio.layout import RELEASED
 from mottle.studio.screens import SCREENS
 from mottle.studio.screens.base import Screen
@@ -65,7 +66,8 @@ def make_app(studio: Studio, seal: str) -> Starlette:
         screen = SCREENS.get(request.path_params.get("screen", "open"))
         if studio.warms and screen is not None and screen.name in _BEFORE_RUNS:
             studio.jobs.prepare()
-        status, text = await asyncio.to_thread(_rendered, studio, seal, screen)
+        seen = studio.events.changes  # before the state is looked at, which may change meanwhile
+        status, text = await asyncio.to_thread(_rendered, studio, seal, seen, screen)
         return HTMLResponse(text, status)
 
     async def action(request: Request) -> Response:
@@ -80,7 +82,7 @@ def make_app(studio: Studio, seal: str) -> Starlette:
             answer = await act(studio, body)
         except (MottleError, OSError) as error:
             return _refused(error)
-        studio.events.tell("changed")
+        studio.events.tell(CHANGED)
         return JSONResponse(answer)
 
     async def dropped(request: Request) -> Response:
@@ -91,7 +93,7 @@ def make_app(studio: Studio, seal: str) -> Starlette:
             return _refused(error, 413)
         except (MottleError, OSError) as error:
             return _refused(error)
-        studio.events.tell("changed")
+        studio.events.tell(CHANGED)
         return JSONResponse({"to": "/"})
 
     async def undo(request: Request) -> Response:
@@ -99,12 +101,19 @@ def make_app(studio: Studio, seal: str) -> Starlette:
             studio.project.undo()
         except (MottleError, OSError) as error:
             return _refused(error)
-        studio.events.tell("changed")
+        studio.events.tell(CHANGED)
         return JSONResponse({})
 
     async def events(request: Request) -> Response:
-        first = [("job", job.facts) for job in {job.purpose: job for job in studio.jobs}.values()]
-        return StreamingResponse(studio.events.stream(first), media_type="text/event-stream")
+        def first() -> list[Event]:
+            last = {job.purpose: job for job in studio.jobs}
+            return [("job", job.facts) for job in last.values()]
+
+        seen = request.query_params.get("seen", "")
+        number = int(seen) if seen.isdecimal() and len(seen) < 10 else None
+        return StreamingResponse(
+            studio.events.stream(first, seen=number), media_type="text/event-stream"
+        )
 
     async def leave(request: Request) -> Response:
         studio.quit.set()
@@ -152,7 +161,7 @@ def _guarded(endpoint: Endpoint) -> Endpoint:
     return answer
 
 
-def _rendered(studio: Studio, seal: str, screen: Screen | None) -> tuple[int, str]:
+def _rendered(studio: Studio, seal: str, seen: int, screen: Screen | None) -> tuple[int, str]:
     """The status and the text of a page."""
     project = studio.project
     content: dict[str, Any] = {}
@@ -179,7 +188,14 @@ def _rendered(studio: Studio, seal: str, screen: Screen | None) -> tuple[int, st
         drawer = {"command": "", "python": "", "difference": "", "names_values": False}
         marks, said = [], []
     return status, _PAGES.get_template(template).render(
-        seal=seal, screen=screen, rail=marks, sentence=said, problem=problem, **drawer, **content
+        seal=seal,
+        seen=seen,
+        screen=screen,
+        rail=marks,
+        sentence=said,
+        problem=problem,
+        **drawer,
+        **content,
     )
 
 

@@ -30,7 +30,7 @@ from mottle.studio.analysis import Analysis
 from mottle.studio.chair import Chair, Chosen
 from mottle.studio.current import OfRelease
 from mottle.studio.dropped import Dropped
-from mottle.studio.events import Events
+from mottle.studio.events import CHANGED, Events
 from mottle.studio.exposure import Exposure, Roles, measure_exposure, roles_of
 from mottle.studio.figures import audited, certificate, figures, release_mark
 from mottle.studio.jobs import Job, Jobs, State
@@ -356,7 +356,7 @@ class Studio:
             name = release_mark(folder / RELEASED) if is_ours else OTHER
             self.project.add_audit(name, audited(job))
             job.state = State.DONE
-        self.events.tell("changed")
+        self.events.tell(CHANGED)
 
 
 def schema_text(before: str, schema: Schema, folder: Path) -> str:

@@ -95,7 +95,8 @@ if (last !== null) document.querySelector(`select[data-role="${Number(last)}"]`)
 
 // What happens in the server.
 const working = document.querySelector("[data-job]");
-const events = new EventSource("/events");
+const seen = document.querySelector('meta[name="seen"]').content; // what has changed since is told
+const events = new EventSource(`/events?seen=${seen}`);
 events.addEventListener("job", (event) => {
   const job = JSON.parse(event.data);
   if (!working || job.purpose !== working.dataset.job) return;
