@@ -701,14 +701,33 @@ def _check_two_tables(
             require(found <= cap(value) * sizes[number_of_group] + TINY, "a value exceeds its cap")
 
 
+def _as_nodes(
+    sets: Sequence[frozenset[str]], cells: Sequence[Any], tree: Sequence[Sequence[str]]
+) -> Sequence[frozenset[str]]:
+    """The sets of nodes: of those above an item, the release may name only one."""
+    named = {name for cell in cells for part in ("base", "uncertain") for name in cell[part] or ()}
+    held = {item for each in sets for item in each}
+    node_of: dict[str, str] = {}
+    for item, *above in tree:
+        found = {node for node in (item, *above) if node in named}
+        require(len(found) <= 1 or item not in held, "an item is published as two nodes")
+        node_of[item] = found.pop() if found else item
+    require(named <= {node_of.get(item, item) for item in held}, "a node that nobody holds")
+    return [frozenset(node_of.get(item, item) for item in each) for each in sets]
+
+
 def check_sets(
     folder: Path,
     links: Path,
     sets: Sequence[frozenset[str]],
     labels: Sequence[object] | None,
     asked: Asked,
+    tree: Sequence[Sequence[str]] = (),
 ) -> None:
-    """Check a release of sets against the sets and labels that it was made from."""
+    """Check a release of sets against the sets and labels that it was made from.
+
+    Rows of the ``tree`` lead from an item to the root; every item is the same node everywhere.
+    """
     release = Folder.read(folder)
     certificate, rows = release.certificate, release.table.num_rows
     require(certificate["kind"] == "sets", "another kind of release")
@@ -718,6 +737,7 @@ def check_sets(
     check_no_secrets(folder, asked.secrets)
     name = release.table.column_names[0]
     cells = release.table.column(0).to_pylist()
+    sets = _as_nodes(sets, cells, tree)
     for cell, originals in zip(cells, edges.preimages, strict=True):
         for original in originals:
             require(_in_worlds(cell, sets[original]), "a preimage is no possible world")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 from checker import Asked, check_sets
 from hypothesis import strategies as st
 from runs import VALID, Failure, command, judged, left_over, state
-from table_cases import write_table
+from table_cases import tree, write_table
 from values import MARK, ODD_TEXTS, SECRET
 
 from mottle.methods import sets
@@ -35,6 +36,7 @@ class SetCase:
     keyed: bool = False
     unsafe: bool = False
     engine: str = "memory"
+    tree: list[list[str]] = field(default_factory=list)  # of items; none without rows
 
     def write(self, folder: Path) -> list[str]:
         """Write the file of the run; returns the arguments of the command."""
@@ -45,6 +47,11 @@ class SetCase:
         given += ["--unsafe-paper-randomization"] if self.unsafe else []
         if self.engine == "streaming":
             given += ["--memory", "2GB", "--work", str(folder / "work")]
+        if self.tree:
+            path = folder / "items.csv"
+            with open(path, "w", encoding="utf-8", newline="") as opened:
+                csv.writer(opened, delimiter=";").writerows(self.tree)
+            given += ["--item-hierarchy", str(path)]
         source, reading = self._source(folder)
         return ["anonymize-sets", str(source), *reading, *given, *self.options]
 
@@ -158,9 +165,15 @@ def set_cases(draw: st.DrawFn) -> SetCase:
     options += ["--measure"] if engine == "memory" and draw(st.integers(0, 4)) == 4 else []
     unsafe = draw(st.integers(0, 49)) == 49
     unsafe = unsafe or (method == "closed-walk-greedy" and engine == "memory")
-    return SetCase(
+    case = SetCase(
         baskets, labels, form, options, **guarantee, keyed=keyed, unsafe=unsafe, engine=engine
     )
+    if draw(st.integers(0, 2)) < 2:
+        return case
+    texts = sorted({item for items in case.items() for item in items})
+    if draw(st.integers(0, 3)):
+        options += ["--node-holders", str(draw(st.sampled_from([1, 2, 3, rows, 10**6, 0])))]
+    return replace(case, tree=tree(texts, chance))
 
 
 def run_sets(case: SetCase, folder: Path) -> str:
@@ -181,7 +194,7 @@ def run_sets(case: SetCase, folder: Path) -> str:
     if "report could not be made" in " ".join(ended.output.split()):
         raise Failure("the report could not be made")
     links = folder / "links.parquet"
-    check_sets(folder / "out", links, case.items(), case.labels, case.asked())
+    check_sets(folder / "out", links, case.items(), case.labels, case.asked(), case.tree)
     if "--no-report" not in case.options:
         _use(case, folder, arguments[1], planted)
     return VALID

@@ -230,6 +230,28 @@ def test_set_that_is_no_possible_world(tmp_path: Path) -> None:
         check_sets(tmp_path / "out", tmp_path / "links.parquet", others, None, Asked(roles={}, k=2))
 
 
+def test_set_of_nodes_that_the_items_are_not_below(tmp_path: Path) -> None:
+    baskets, tree = [["a"], ["b"], ["a", "b"], ["c"]], ["a;x;*", "b;x;*", "c;y;*"]
+    (tmp_path / "baskets.dat").write_text("".join(" ".join(basket) + "\n" for basket in baskets))
+    (tmp_path / "items.csv").write_text("".join(f"{row}\n" for row in tree))
+    ended = command(
+        "anonymize-sets", tmp_path / "baskets.dat", "--k", 2, "--seed", 1, "-o", tmp_path / "out",
+        "--private", tmp_path / "links.parquet", "--no-report",
+        "--item-hierarchy", tmp_path / "items.csv", "--node-holders", 1,
+    )  # fmt: skip
+    assert ended.code == 0, ended.output
+    sets, asked = [frozenset(basket) for basket in baskets], Asked(roles={}, k=2)
+    rows = [row.split(";") for row in tree]
+    check_sets(tmp_path / "out", tmp_path / "links.parquet", sets, None, asked, rows)
+    others = [["a", "b", "*"], *rows[1:]]
+    with pytest.raises(Wrong, match="two nodes"):
+        check_sets(tmp_path / "out", tmp_path / "links.parquet", sets, None, asked, others)
+    with pytest.raises(Wrong, match="nobody holds"):
+        check_sets(
+            tmp_path / "out", tmp_path / "links.parquet", [frozenset("a")] * 4, None, asked, rows
+        )
+
+
 @pytest.mark.parametrize(
     ("separator", "text", "base", "others"),
     [
