@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+import numpy as np
+from scipy.stats import spearmanr
+
 from benchmarks.reproduce.figure import Found, Verdict, X
 
 Decide = Callable[[Found], Verdict]
@@ -214,6 +217,23 @@ def _spread(ratios: dict[str, float], what: str, missed: Sequence[str]) -> str:
     low, high = min(ratios.values()), max(ratios.values())
     text = f"{what}: {low:.3g}" if low == high else f"{what}: {low:.3g} to {high:.3g}"
     return text + (f"; not at {', '.join(missed)}" if missed else "")
+
+
+def follows(measure: str, other: str, least: float) -> Decide:
+    """Over all points of the figure, ranks of one measure go along with those of another."""
+
+    def decide(found: Found) -> Verdict:
+        pairs = []
+        for point in found.figure.points:
+            place = point.series, point.x
+            values = [found.value(*place, name, point.group) for name in (measure, other)]
+            if None in values:
+                return Verdict(None, UNDECIDED)
+            pairs.append(values)
+        correlation = float(spearmanr(np.array(pairs, float)).statistic)
+        return Verdict(correlation >= least, f"rank correlation: {correlation:.2f}")
+
+    return decide
 
 
 def lowest_at(series: Sequence[str], at: X, measure: str = "loss") -> Decide:

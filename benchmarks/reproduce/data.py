@@ -82,9 +82,9 @@ def load(
     """The first rows and quasi-identifiers of a table.
 
     ``name`` is "census", "census uniform", "census zipf 0.7" (drawn sensitive values), "census
-    numbers" (all columns as numbers), "coil", "adult" (NH10: all columns in the order of the file)
-    or "adult 8" (FAST07). ``values`` merges the sensitive values of the census into fewer, by runs
-    of codes (FAST07 §6.2).
+    numbers" (all columns as numbers), "coil", "coil 3" (its first three quasi-identifiers),
+    "adult" (NH10: all columns in the order of the file) or "adult 8" (FAST07). ``values`` merges
+    the sensitive values of the census into fewer, by runs of codes (FAST07 §6.2).
     """
     kind, *drawn = name.split()
     match kind:
@@ -92,7 +92,7 @@ def load(
             return _census(folder(), rows, columns, taxonomies, values, tuple(drawn))
         case "coil":
             table = _parquet(path_of("coil2000_5attr.parquet")).slice(0, rows)
-            return _plain(table, COIL[:columns], "customer_subtype")
+            return _plain(table, COIL[: int(drawn[0]) if drawn else columns], "customer_subtype")
         case "adult" if drawn:
             return _adult(path_of("adult_train.parquet"), rows, taxonomies)
         case "adult":

@@ -30,6 +30,7 @@ REVISIONS = {
     "random_parts": 1,
     "curve": 1,
     "largest_buckets": 1,
+    "fullest_bucket": 1,
     "counts": 1,
     "cube": 1,
     "bayes": 1,

@@ -41,10 +41,12 @@ from mottle.itemsets.gray import gray_order
 from mottle.loss.graph_measures import discernibility
 from mottle.loss.ncp import measure
 from mottle.methods.base import Arrangement, Method, MethodContext
+from mottle.methods.burel import bucketize, reallocate
 from mottle.methods.fast07.partitioning import arrange, boxed_groups
 from mottle.methods.het.dummy_records import add_dummies
 from mottle.methods.sets import base as set_methods
 from mottle.methods.sets.gray_ring import ring
+from mottle.methods.several_columns import tightest
 from mottle.orderings.hilbert import hilbert
 from mottle.orderings.unit_cube import place
 from mottle.pipeline.progress import Progress
@@ -305,6 +307,21 @@ def largest_buckets(data: str, rows: int, columns: int, l: int) -> Numbers:  # n
             lacking = (g for g in reversed(groups) if all(values.codes[r] != value for r in g))
             next(lacking).append(int(record))
     return groups_loss(groups, codes)
+
+
+def fullest_bucket(data: str, rows: int, beta: float) -> Numbers:
+    """How full BuReL's fullest bucket is, and how many matches a person has in the groups."""
+    source = load(data, rows)
+    (values,) = encode_sensitive(source.table, source.schema)
+    demand = BetaLikeness(beta).demand(rows, [values])
+    codes, counts, value_caps = tightest(demand)
+    bucket_of, caps = bucketize(counts, value_caps)
+    sizes = np.bincount(bucket_of[codes], minlength=len(caps))
+    groups = reallocate(sizes, caps, demand.degree).sum(axis=1)
+    return {
+        "fullest": float((sizes / (caps * rows)).max()),
+        "matches": float((groups**2).sum() / rows),
+    }
 
 
 # ---------------------------------------------------------------------- queries, cubes, attacks
@@ -585,6 +602,7 @@ WORK: dict[str, Work] = {
         random_parts,
         curve,
         largest_buckets,
+        fullest_bucket,
         counts,
         cube,
         bayes,
