@@ -30,6 +30,13 @@ def require_data(name: str) -> Path:
     return path
 
 
+def code_version() -> str:
+    """The version of the code, and whether files differ from it."""
+    command = ["git", "describe", "--always", "--dirty"]
+    described = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    return described.stdout.strip()
+
+
 def by_ncp(method: str) -> str | None:
     """The objective of the papers, for a method that follows one: losses are compared by GCP."""
     return "ncp" if methods.get(method).follows_objective else None

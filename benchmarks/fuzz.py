@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +18,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-from _shared import RESULTS, ROOT, markdown_table, report
+from _shared import RESULTS, ROOT, code_version, markdown_table, report
 
 sys.path[:0] = [str(ROOT / "tests" / "fuzz"), str(ROOT / "tests" / "support")]
 
@@ -66,20 +65,12 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def version() -> str:
-    """The version of the code, and whether files differ from it."""
-    command = ["git", "describe", "--always", "--dirty"]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=True, cwd=ROOT
-    ).stdout.strip()
-
-
 def _run(part: Part, count: int, arguments: argparse.Namespace, kept: Path) -> None:
     """Run cases in batches, and go on after failures."""
     began, done = time.perf_counter(), 0
     tally = load(kept).get(part.name, Tally()) if arguments.add else Tally()
     first = tally.next_seed if arguments.seed is None else arguments.seed
-    tally.begin(version(), first)
+    tally.begin(code_version(), first)
     with part.prepared() as run:
         for seed, number, case in _cases(part, count, first):
             kind = part.kind(case)
@@ -134,7 +125,7 @@ def _reproduce(where: str, kept: Path) -> None:
     with changing(kept) as parts:
         for failed in parts.get(name, Tally()).failures:
             if failed.reproduce == where:
-                failed.again = f"{ended} ({version()})"
+                failed.again = f"{ended} ({code_version()})"
 
 
 def _report(parts: dict[str, Tally], place: Path | None) -> None:

@@ -2,7 +2,9 @@
 
 Usage: python benchmarks/queries.py
 [bounds|likeness|diversity|matches|speed|learning|coverage|regressions]; all of them without an
-argument; each writes benchmarks/results/queries-<part>.md. CENSUS is the first rows
+argument; each writes benchmarks/results/queries-<part>.md. "coverage" keeps what it found in
+queries-coverage.json and goes on where it was stopped; "coverage adult_full" is about one table,
+"coverage anew" forgets what is kept. CENSUS is the first rows
 of census_acs in codes (age and education as numbers, the others as categories), COIL2000 the five
 columns of HET. Every release is queried in two ways: as by default (values weighted by what the
 release says), and under the papers' uniform assumption. Errors are median relative errors of random
@@ -22,8 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
-from _coverage import coverage_by_table, regressions_by_table
 from _privbayes import epsilon_of, privbayes
+from _queries_coverage import measure_coverage
+from _queries_regressions import regressions_by_table
 from _shared import markdown_table, report, require_data
 
 import mottle
@@ -490,9 +493,10 @@ def learning() -> None:
     report("queries-learning", "Learning from releases", sections, "queries.py learning")
 
 
-def coverage() -> None:
-    """How often stated 95 % intervals hold the truth; written after every table."""
-    for sections in coverage_by_table():
+def coverage(*tables: str) -> None:
+    """How often stated 95 % intervals hold the truth; of some tables, or all; kept case by case."""
+    names = [name for name in tables if name != "anew"]
+    for sections in measure_coverage(names, anew="anew" in tables):
         report("queries-coverage", "How often intervals hold", sections, "queries.py coverage")
 
 
@@ -512,6 +516,9 @@ PARTS = {
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["coverage"] and not set(sys.argv[2:]) & set(PARTS):
+        coverage(*sys.argv[2:])
+        sys.exit()
     for word in sys.argv[1:] or PARTS:
         if word not in PARTS:
             sys.exit(f"There is no part '{word}'; the parts are {', '.join(PARTS)}.")

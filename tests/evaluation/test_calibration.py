@@ -12,7 +12,7 @@ import pytest
 import mottle
 from mottle import KAnonymity, Release, Schema
 from mottle.encoding.encode import encode
-from mottle.evaluation.calibration import _conditions
+from mottle.evaluation.calibration import _conditions, _neighbours
 from mottle.queries import Queries
 
 ROWS = 240
@@ -79,7 +79,8 @@ def test_every_kind_is_calibrated_and_questions_mean_the_same_to_reader_and_owne
     queries = release.queries()
     place = [domain.name for domain in codes.domains].index("x")
     domain, own = codes.domains[place], codes.matrix[:, place]
-    drawn = _conditions(domain, own, np.ones(ROWS), 24, np.random.default_rng(5))
+    ranges, values = _conditions(domain, own, np.ones(ROWS), 24, np.random.default_rng(5))
+    drawn = [*ranges, *values]
     for condition, fits in drawn:
         true = int(fits[own].sum())
         answer = queries.count({"x": condition})
@@ -103,3 +104,22 @@ def test_numbers_that_cannot_be_added_up_do_no_harm() -> None:
     schema = Schema.of(quasi_identifying=["x", "age"])
     release = mottle.anonymize(table, schema, KAnonymity(4), effort=0, seed=1)
     assert release.certificate.calibration is not None
+
+
+def test_runs_of_values_cover_shares_of_all_sizes() -> None:
+    table = pa.table({"age": np.arange(ROWS) % 40})
+    schema = Schema.of(quasi_identifying=["age"]).covering(["age"])
+    codes = encode(table, schema, "mixed")
+    (domain,), own = codes.domains, codes.matrix[:, 0]
+    ranges, values = _conditions(domain, own, np.ones(ROWS), 60, np.random.default_rng(5))
+    shares = [float(fits.mean()) for _, fits in ranges]
+    assert shares == sorted(shares)
+    assert shares[0] <= 0.05
+    assert shares[-1] >= 0.95
+    assert np.diff(shares).max() <= 0.075
+    assert {int(fits.sum()) for _, fits in values} == {1}
+
+
+def test_factors_rest_on_answers_about_neighbouring_numbers_of_columns() -> None:
+    used = [list(range(6))[part] for part in _neighbours(6)]
+    assert used == [[0], [1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5], [4, 5]]

@@ -7,10 +7,11 @@ is published tells nothing to anybody who knows the quasi-identifiers (docs/guar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from math import ceil
+from functools import cached_property, partial
+from itertools import combinations
+from math import ceil, floor, log10
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Codes, Domain
 from mottle.evaluation.design import Design, least_squares, numbers_of, texts_of
 from mottle.queries._literals import is_numeric
-from mottle.queries.calibration import together
+from mottle.queries.calibration import together_in_pairs
 from mottle.queries.conditions import Condition
 from mottle.queries.engine import Queries
 from mottle.queries.sampling import combine, sample
@@ -31,14 +32,18 @@ from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array, UInt8
 
 FEWEST_RECORDS = 100  # a smaller release is not calibrated
 _FEWEST = 10  # questions for a factor
-_COLUMN_FACTORS = (0.3, 4.0)  # smallest and largest
+_PAIR_FACTORS = (0.3, 20.0)  # smallest and largest
+_MOST_PAIRS = 300  # of columns that are told apart
+_PER_COLUMN = 9  # conditions on each column of a pair
 _UNKNOWN = 3.0  # the factor where no question could be asked
 _LARGE = 10.0  # records of questions about averages and relative errors
 MOST_COLUMNS = 6  # of a question; answers with a sensitive column use the next factor
 _QUESTIONS = (20, 400)  # fewest and most per number of columns
 _POOL = (8, 60)  # fewest and most conditions per column from which questions are put together
-_AVERAGES = (10, 80)  # fewest and most questions of averages and sums per number of columns
-_QUANTILE = 0.965  # of the ratios of error and standard error: 95 %, and the chance of the lot
+_SELECTED = (0.02, 0.6)  # smallest and largest share of records, if values were spread evenly
+_NEAR = 3  # places in the list of runs by which a drawn one may be off
+_AVERAGES = (10, 160)  # fewest and most questions of averages and sums per number of columns
+_QUANTILE = 0.97  # of the ratios of error and standard error: 95 %, and the chance of the lot
 _REACH = 1.959964  # standard errors of a 95 % interval
 _HALF = 0.5  # a count is whole
 _LEAST_COUNT = 0.5  # expected records of a question
@@ -67,6 +72,29 @@ class _Asked:
     likely: Float64Array  # [cells], not below 0
     codes: BoolArray  # [domain size]
     stated: bool  # whether totals determine the count
+
+
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    """Conditions on a column, from which questions are put together."""
+
+    ranges: list[_Asked]  # runs of values, the shortest first; their lengths are evenly spread
+    values: list[_Asked]  # single values, as often as they occur, and some rare ones
+
+    def some(self, number: int) -> list[_Asked]:
+        """Some of the conditions, runs of middling lengths and single values."""
+        runs, values = ceil(number * 2 / 3) if self.ranges else 0, number
+        found = [self.ranges[int(len(self.ranges) * (at + 1) / (runs + 2))] for at in range(runs)]
+        return [*found, *self.values[: values - len(found)]]
+
+    def draw(self, covered: float | None, random: np.random.Generator) -> _Asked:
+        """A run of about this share of all values; a single value for None."""
+        if not self.ranges or (covered is None and self.values):
+            return self.values[int(random.integers(len(self.values)))]
+        if covered is None:
+            return self.ranges[int(random.integers(len(self.ranges)))]
+        place = int(covered * len(self.ranges)) + int(random.integers(-_NEAR, _NEAR + 1))
+        return self.ranges[min(max(place, 0), len(self.ranges) - 1)]
 
 
 def calibrate(
@@ -102,31 +130,44 @@ def calibrate(
     random = np.random.default_rng(_SEED)
     most = min(MOST_COLUMNS, len(asked.names))
     answers: list[_Answers] = []
-    sums: list[float | None] = []
-    averages: list[float | None] = []
+    numbers: list[Float64Array] = []
     relative: dict[str, list[float]] = {name: [] for name in asked.names}
+    pair_factors = asked.pair_factors()
+    of_columns = partial(together_in_pairs, pair_factors)
     for number in range(1, most + 1):
         answers.append(_Answers.of(asked.counts(number, random, relative)))
-        numbers = np.array(list(asked.numbers(number, random))).reshape(-1, 2)
-        sums.append(_factor(numbers[:, 0], scale))
-        averages.append(_factor(numbers[:, 1], scale))
-    column_factors = _column_factors(answers[1:], asked.names)
-    counts = [one.divided(column_factors).two_factors(scale) for one in answers]
+        found = [(*ratios, of_columns(names)) for ratios, names in asked.numbers(number, random)]
+        every = np.array(found).reshape(-1, 3)
+        numbers.append(every[:, :2] / every[:, 2:])
+    divided = [one.divided(of_columns) for one in answers]
+    counts = [
+        _Answers.joined(divided[part]).two_factors(scale) for part in _neighbours(len(divided))
+    ]
+    of_numbers = [np.concatenate(numbers[part]) for part in _neighbours(len(numbers))]
     measured = [pair for pair in counts if pair is not None] or [(1.0, 0.0)]
     largest = max(first for first, _ in measured), max(second for _, second in measured)
     return CalibrationFacts(
         records=release.num_rows,
         questions=asked.number,
         counts=tuple(largest if pair is None else pair for pair in counts),
-        column_factors=column_factors,
-        sums=_filled(sums),
-        averages=_filled(averages),
+        pair_factors=pair_factors,
+        sums=_filled([_factor(ratios[:, 0], scale) for ratios in of_numbers]),
+        averages=_filled([_factor(ratios[:, 1], scale) for ratios in of_numbers]),
         coefficients=_coefficients(release, asked, scale),
         columns={
             name: _rounded(float(np.median(errors)), 2) if errors else 0.0
             for name, errors in relative.items()
         },
     )
+
+
+def _neighbours(numbers: int) -> list[slice]:
+    """For each number of columns, those whose answers say how far off its own are.
+
+    One more column or one fewer makes little difference, and more answers make a factor depend less
+    on which questions were drawn. Answers that depend on one column are a matter of totals.
+    """
+    return [slice(max(place - 1, 1), place + 2) if place else slice(1) for place in range(numbers)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +187,18 @@ class _Answers:
             [row[2] for row in rows],
         )
 
-    def divided(self, factors: Mapping[str, float]) -> _Answers:
+    @classmethod
+    def joined(cls, parts: Sequence[_Answers]) -> _Answers:
+        """The answers of several numbers of columns."""
+        return cls(
+            np.concatenate([part.off for part in parts]),
+            np.concatenate([part.error for part in parts]),
+            [names for part in parts for names in part.columns],
+        )
+
+    def divided(self, of_columns: Callable[[Sequence[str]], float]) -> _Answers:
         """The same in units of the factors of the columns."""
-        times = [together([factors[name] for name in names]) for names in self.columns]
+        times = [of_columns(names) for names in self.columns]
         return replace(self, off=self.off / np.array(times)) if times else self
 
     def relation(self) -> float:
@@ -188,25 +238,6 @@ class _Answers:
         return _rounded(first * scale), _rounded(first * relation)
 
 
-def _column_factors(answers: Sequence[_Answers], names: Sequence[str]) -> dict[str, float]:
-    """By how much answers with a condition on a column are farther off than others."""
-    ratios: dict[str, list[float]] = {name: [] for name in names}
-    for one in answers:
-        if len(one.off) >= _FEWEST:
-            own = one.ratios(one.relation())
-            own = own / max(_quantile(own), 1e-9)
-            for ratio, columns in zip(own.tolist(), one.columns, strict=True):
-                for name in columns:
-                    ratios[name].append(ratio)
-    low, high = _COLUMN_FACTORS
-    return {
-        name: _rounded(min(max(_quantile(np.array(found)), low), high), 2)
-        if len(found) >= _FEWEST
-        else 1.0
-        for name, found in ratios.items()
-    }
-
-
 def _quantile(ratios: Float64Array) -> float:
     """The quantile of ratios that is used, cautious where there are few."""
     place = min(ceil(_QUANTILE * (len(ratios) + 1)), len(ratios)) - 1
@@ -222,7 +253,12 @@ def _factor(ratios: Float64Array, scale: float) -> float | None:
 
 
 def _rounded(number: float, digits: int = _DIGITS) -> float:
-    return float(f"{number:.{digits}g}")
+    """A factor with few digits, not below the number: an interval may hold the truth just so."""
+    rounded = float(f"{number:.{digits}g}")
+    if rounded >= number:
+        return rounded
+    step = 10.0 ** (floor(log10(number)) + 1 - digits)
+    return float(f"{number + step / 2:.{digits}g}")
 
 
 def _filled(factors: Sequence[float | None]) -> tuple[float, ...]:
@@ -237,7 +273,7 @@ class _Questions:
 
     queries: Queries
     originals: Originals
-    pools: dict[str, list[_Asked]]
+    pools: dict[str, _Pool]
     number: int  # questions per number of columns
     _looked_up: dict[int, tuple[Float64Array, UInt8Array]] = field(default_factory=dict)
 
@@ -247,20 +283,25 @@ class _Questions:
         random = np.random.default_rng(_SEED + 1)
         rows = release.num_rows
         size = int(np.clip(rows // 50, *_POOL))
-        pools: dict[str, list[_Asked]] = {}
+        pools: dict[str, _Pool] = {}
         for domain, codes in zip(originals.codes.domains, originals.codes.matrix.T, strict=True):
             if domain.name in columns and domain.name in queries.names:
                 drawn = _conditions(domain, codes, originals.weights, size, random)
                 cells = queries.column(domain.name)
-                pools[domain.name] = [
-                    _Asked(
-                        np.maximum(cells.shares((condition,)), 0.0),
-                        fits,
-                        count_by_totals(queries, {domain.name: (condition,)}) is not None,
+                pools[domain.name] = _Pool(
+                    *(
+                        [
+                            _Asked(
+                                np.maximum(cells.shares((condition,)), 0.0),
+                                fits,
+                                count_by_totals(queries, {domain.name: (condition,)}) is not None,
+                            )
+                            for condition, fits in part
+                        ]
+                        for part in drawn
                     )
-                    for condition, fits in drawn
-                ]
-        pools = {name: pool for name, pool in pools.items() if pool}
+                )
+        pools = {name: pool for name, pool in pools.items() if pool.ranges or pool.values}
         return cls(queries, originals, pools, int(np.clip(rows // 10, *_QUESTIONS)))
 
     @property
@@ -302,12 +343,49 @@ class _Questions:
                 for name, _ in chosen:
                     relative[name].append(off / true)
 
-    def numbers(self, columns: int, random: np.random.Generator) -> Iterator[tuple[float, float]]:
-        """The ratios of error and standard error of sums and averages of a column."""
-        for _ in range(int(np.clip(self.number // 5, *_AVERAGES)) if self.values else 0):
+    def pair_factors(self) -> dict[str, dict[str, float]]:
+        """By how much counts about two columns are farther off than about others.
+
+        Answers are off where columns depend on each other inside cells, which is a matter of which
+        columns they are: the first question that an analyst asks is about such a pair.
+        """
+        pairs = list(combinations(self.names, 2))
+        random = np.random.default_rng(_SEED + 3)
+        if len(pairs) > _MOST_PAIRS:
+            chosen = np.sort(random.choice(len(pairs), _MOST_PAIRS, replace=False))
+            pairs = [pairs[place] for place in chosen]
+        likely, fits = {}, {}
+        for name in {name: None for pair in pairs for name in pair}:
+            asked = self.pools[name].some(_PER_COLUMN)
+            found = [self._by_record(name, one) for one in asked]
+            likely[name] = np.array([one for one, _ in found])
+            bits = np.array([packed for _, packed in found])
+            fits[name] = np.unpackbits(bits, axis=1, count=len(self.originals.weights)) * 1.0
+        sizes = {}
+        for first, second in pairs:
+            expected = likely[first] @ likely[second].T
+            variance = expected - (likely[first] ** 2) @ (likely[second] ** 2).T
+            true = (fits[first] * self.originals.weights) @ fits[second].T
+            answered = (expected >= _LEAST_COUNT) & (variance > 1e-9)
+            off = np.maximum(np.abs(expected - true) - _HALF, 0.0)[answered]
+            if len(off) >= _FEWEST:
+                sizes[first, second] = float(np.sqrt(np.mean(off**2 / variance[answered])))
+        low, high = _PAIR_FACTORS
+        typical = max(float(np.median(list(sizes.values()))) if sizes else 1.0, 1e-9)
+        by_first: dict[str, dict[str, float]] = {}
+        for (first, second), size in sizes.items():
+            factor = _rounded(min(max(size / typical, low), high), 2)
+            by_first.setdefault(first, {})[second] = factor
+        return by_first
+
+    def numbers(
+        self, columns: int, random: np.random.Generator
+    ) -> Iterator[tuple[tuple[float, float], list[str]]]:
+        """The ratios of error and standard error of sums and averages of a column; all columns."""
+        for _ in range(int(np.clip(self.number // 2, *_AVERAGES)) if self.values else 0):
             name = list(self.values)[int(random.integers(len(self.values)))]
             first, second, known, true_weights, true_sums = self.values[name]
-            others = [one for one in self._draw(columns, random) if one[0] != name][: columns - 1]
+            others = self._draw(columns - 1, random, besides=name)
             likely = self._likely(others)
             records = float((likely * known).sum())
             if records < _LARGE:
@@ -325,21 +403,31 @@ class _Questions:
             mean_error = np.sqrt(np.maximum(square, 0.0).sum()) / records
             true = self._summed(true_sums, fits)
             if error > 0 and mean_error > 0:
-                yield (
+                ratios = (
                     float(abs(one.sum() - true) / error),
                     float(abs(mean - true / true_records) / mean_error),
                 )
+                yield ratios, [name, *(other for other, _ in others)]
 
-    def _draw(self, columns: int, random: np.random.Generator) -> list[tuple[str, _Asked]]:
-        """Conditions on random columns."""
-        names = self.names
+    def _draw(
+        self, columns: int, random: np.random.Generator, besides: str | None = None
+    ) -> list[tuple[str, _Asked]]:
+        """Conditions on random columns other than one."""
+        names = [name for name in self.names if name != besides]
+        if columns == 0 or not names:
+            return []
         places = random.choice(len(names), min(columns, len(names)), replace=False)
-        pools = [self.pools[names[place]] for place in places]
-        if random.random() < 0.6:  # wide ranges alone, so that answers are large
-            pools = [pool[1::3] for pool in pools]
+        low, high = _SELECTED
+        covered = (low * (high / low) ** random.random()) ** (1 / len(places))
+        with_values = random.random() < 0.5
         return [
-            (names[place], pool[int(random.integers(len(pool)))])
-            for place, pool in zip(places, pools, strict=True)
+            (
+                names[place],
+                self.pools[names[place]].draw(
+                    None if with_values and random.random() < 0.5 else covered, random
+                ),
+            )
+            for place in places
         ]
 
     def _likely(self, chosen: Sequence[tuple[str, _Asked]]) -> Float64Array:
@@ -423,27 +511,27 @@ def _conditions(
     weights: Float64Array,
     size: int,
     random: np.random.Generator,
-) -> list[tuple[Condition, BoolArray]]:
-    """Random conditions on a column: runs of values, frequent values, rare values."""
+) -> tuple[list[tuple[Condition, BoolArray]], list[tuple[Condition, BoolArray]]]:
+    """Random conditions on a column: runs of values from short to long, and single values."""
     if domain.sets is not None:
-        return _item_conditions(domain, size, random)
+        return [], _item_conditions(domain, size, random)
     known = domain.size - (domain.missing >= 0)
     shares = np.bincount(codes, weights, minlength=domain.size)
     frequent = random.choice(domain.size, size, p=shares / shares.sum())
-    found = []
+    ranges, values = [], []
     for place in range(size):
         fits = np.zeros(domain.size, np.bool_)
-        sort = place % 3
-        if sort < 2 and known > 1:
-            share = 0.9 * 0.05 ** random.random() if sort == 0 else random.uniform(0.3, 0.95)
-            length = min(ceil(known * share), known - 1)
+        if place % 3 < 2 and known > 1:
+            covered = (len(ranges) + random.random()) / ceil(2 * size / 3)
+            length = min(ceil(known * covered), known - 1)
             first = int(random.integers(known - length + 1))
             fits[first : first + length] = True
+            ranges.append((_condition(domain, np.flatnonzero(fits).tolist()), fits))
         else:
             rare = place % 12 == 11 and known > 0
             fits[int(random.integers(known)) if rare else int(frequent[place])] = True
-        found.append((_condition(domain, np.flatnonzero(fits).tolist()), fits))
-    return found
+            values.append((_condition(domain, np.flatnonzero(fits).tolist()), fits))
+    return ranges, values
 
 
 def _condition(domain: Domain, codes: Sequence[int]) -> Condition:

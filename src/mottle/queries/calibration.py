@@ -9,9 +9,10 @@ that cells suggest (`mottle.evaluation.calibration`). Here these factors are app
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,13 +71,17 @@ class Calibration:
             stated = np.hypot(np.maximum(first * times, least) * error, second * times * error**2)
         else:
             factors = self.facts.sums if answered is AnswerKind.SUM else self.facts.averages
-            stated = max(float(_of_number(np.array(factors), place)), least) * error
+            stated = np.maximum(_of_number(np.array(factors), place) * times, least) * error
         if shift is not None:
             stated = np.hypot(_UNCHANGED * stated, shift)
         return stated + STEP if answered is AnswerKind.COUNT else stated
 
-    def of_columns(self, names: Iterable[str]) -> float:
-        """Return the factor of counts with conditions on some quasi-identifiers."""
+    def of_columns(self, answered: AnswerKind, names: Iterable[str]) -> float:
+        """Return the factor of answers that depend on some quasi-identifiers."""
+        if self.facts.pair_factors:
+            return together_in_pairs(self.facts.pair_factors, list(names))
+        if answered is not AnswerKind.COUNT:
+            return 1.0
         return together([self.facts.column_factors.get(name, 1.0) for name in names])
 
     @property
@@ -93,7 +98,7 @@ def _of_number(factors: Float64Array, columns: int) -> Float64Array:
 
 
 def together(factors: Sequence[float]) -> float:
-    """The factor of several columns together; that of one is part of the other factors.
+    """The factor of several columns together, in releases that state none of pairs.
 
     >>> together([1.0, 7.0]), together([7.0])
     (5.0, 1.0)
@@ -101,6 +106,19 @@ def together(factors: Sequence[float]) -> float:
     if len(factors) < 2:
         return 1.0
     return float(np.sqrt(np.mean(np.square(factors))))
+
+
+def together_in_pairs(factors: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> float:
+    """Return the factor of several columns: errors of pairs add up like independent ones.
+
+    >>> together_in_pairs({"a": {"b": 7.0}}, ["b", "a"])
+    7.0
+    """
+    pairs = [
+        factors.get(first, {}).get(second) or factors.get(second, {}).get(first, 1.0)
+        for first, second in combinations(names, 2)
+    ]
+    return float(np.sqrt(np.mean(np.square(pairs)))) if pairs else 1.0
 
 
 def doubts(

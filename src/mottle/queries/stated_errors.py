@@ -92,17 +92,18 @@ def state_one(
         known,
         known < len(set(columns)),
         parts,
-        np.array([_factor(queries, columns)]),
+        np.array([_factor(queries, columns, kind)]),
         lambda other: np.array([again(other).expected]),
     )
     return replace(answer, error=float(errors[0]), doubt=reasons[0])
 
 
-def _factor(queries: Queries, columns: Iterable[str]) -> float:
+def _factor(queries: Queries, columns: Iterable[str], kind: AnswerKind = AnswerKind.COUNT) -> float:
     """What the calibration says about the quasi-identifiers among some columns."""
     if queries.calibration is None:
         return 1.0
-    return queries.calibration.of_columns(name for name in columns if name in queries.generalized)
+    known = [name for name in columns if name in queries.generalized]
+    return queries.calibration.of_columns(kind, known)
 
 
 def _errors(

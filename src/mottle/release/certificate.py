@@ -255,11 +255,12 @@ class CalibrationFacts(Facts):
     records: int  # of the release on which the questions were asked
     questions: int  # that were asked per number of quasi-identifiers, at most
     # (a, b): a count with standard error s by cells has the error √((a·s)² + (b·s²)²), times the
-    # root mean square of the factors of its columns if there are several.
+    # root mean square of the factors of all pairs of its columns if there are several.
     counts: tuple[tuple[float, float], ...]
-    column_factors: Mapping[str, float]
-    sums: tuple[float, ...]  # factors
-    averages: tuple[float, ...]  # factors
+    pair_factors: Mapping[str, Mapping[str, float]] = {}
+    column_factors: Mapping[str, float] = {}  # instead of pairs, in releases before there were any
+    sums: tuple[float, ...]  # factors, times those of pairs
+    averages: tuple[float, ...]  # factors, times those of pairs
     coefficients: float | None = None  # factor for regressions on sampled worlds; None: not known
     columns: Mapping[str, float]  # median relative error of counts with a condition on it
 

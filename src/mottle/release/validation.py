@@ -130,7 +130,9 @@ def _can_be_true(certificate: Certificate) -> bool:
         return True
     lists = (stated.counts, stated.sums, stated.averages)
     factors = [factor for one in (*stated.counts, stated.sums, stated.averages) for factor in one]
-    factors += [*stated.columns.values(), *stated.column_factors.values()]
+    pairs = stated.pair_factors
+    by_column = (stated.columns, stated.column_factors, *pairs.values())
+    factors += [factor for named in by_column for factor in named.values()]
     factors += [] if stated.coefficients is None else [stated.coefficients]
     described = {facts.name for facts in certificate.columns}
     return (
@@ -138,7 +140,7 @@ def _can_be_true(certificate: Certificate) -> bool:
         and all(0 <= factor <= LARGEST_FACTOR for factor in factors)
         and 1 <= stated.records <= MOST_ROWS
         and 1 <= stated.questions <= MOST_ROWS
-        and {*stated.columns, *stated.column_factors} <= described
+        and all(described.issuperset(named) for named in (*by_column, pairs))
     )
 
 

@@ -1,19 +1,22 @@
-"""How often stated intervals hold the truth: counts, sums, averages, group-bys, regressions."""
+"""How often stated intervals hold the truth: counts, sums, averages and group-bys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from math import sqrt
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from _shared import markdown_table, require_data
-from sklearn.linear_model import LinearRegression
+from _shared import RESULTS, code_version, markdown_table, require_data
 
 import mottle
 from mottle import BetaLikeness, KAnonymity, LDiversity, Release, Schema
-from mottle.evaluation import WorldsRegressor
 from mottle.evaluation.workloads import random_counts
 from mottle.guarantees.base import Guarantee
 from mottle.queries.engine import Queries
@@ -23,10 +26,11 @@ ROWS = 10_000
 SECRETS = (11, 12, 13)  # others than those with which constants were chosen
 EFFORT = 0.3
 CONDITIONS = (1, 2, 3, 4, 5)
-COUNTS = 60  # questions per number of conditions and secret
-AVERAGES = 15
-GROUPINGS = 2
+BLOCKS, IN_BLOCK = 5, 40  # counts per number of conditions and secret: blocks have their own Θ
+AVERAGES = 90
+GROUPINGS = 4
 LEAST, MOST = 0.93, 0.99
+KEPT = RESULTS / "queries-coverage.json"  # what was measured so far, by table and case
 
 
 @dataclass(frozen=True)
@@ -116,9 +120,9 @@ class Tally:
     asked: int = 0
     held: int = 0
     unreliable: int = 0
+    held_earlier: int = 0
     widths: list[float] = field(default_factory=list)  # of intervals, over those of bounds
     earlier: list[float] = field(default_factory=list)  # over those that cells suggest
-    held_earlier: int = 0
 
     def add(self, answer: Estimate, suggested: float, true: float) -> None:
         """Judge one answer; ``suggested`` is the standard error by cells alone."""
@@ -127,18 +131,50 @@ class Tally:
         low, high = answer.interval(0.95)
         slack = 1e-6 * max(abs(true), 1.0)
         self.asked += 1
-        self.held += low - slack <= true <= high + slack
-        self.held_earlier += abs(answer.expected - true) <= 1.96 * suggested + slack
+        self.held += bool(low - slack <= true <= high + slack)
+        self.held_earlier += bool(abs(answer.expected - true) <= 1.96 * suggested + slack)
         self.unreliable += not answer.reliable
         if answer.possible > answer.certain:
             self.widths.append((high - low) / (answer.possible - answer.certain))
             if suggested > 0:
                 self.earlier.append((high - low) / (2 * 1.96 * suggested))
 
+    def merge(self, other: Tally) -> None:
+        """Add the answers of another tally."""
+        self.asked += other.asked
+        self.held += other.held
+        self.unreliable += other.unreliable
+        self.held_earlier += other.held_earlier
+        self.widths += other.widths
+        self.earlier += other.earlier
+
+    def kept(self) -> list[float | None]:
+        """What is kept: counts, and medians of widths instead of all of them."""
+        medians = [
+            float(f"{np.median(every):.4g}") if every else None
+            for every in (self.widths, self.earlier)
+        ]
+        return [self.asked, self.held, self.unreliable, self.held_earlier, *medians]
+
+    @classmethod
+    def of_kept(cls, kept: Sequence[Any]) -> Tally:
+        """Read what `kept` wrote."""
+        widths = ([] if one is None else [one] for one in kept[4:])
+        return cls(*kept[:4], *widths)
+
     @property
     def share(self) -> float:
         """The share of intervals that hold the truth."""
         return self.held / max(self.asked, 1)
+
+    @property
+    def confidence(self) -> tuple[float, float]:
+        """Between which shares the true one lies with 95 % confidence (Wilson's interval)."""
+        number, z = max(self.asked, 1), 1.96
+        middle = (self.share + z * z / (2 * number)) / (1 + z * z / number)
+        reach = sqrt(self.share * (1 - self.share) / number + z * z / (4 * number**2))
+        reach *= z / (1 + z * z / number)
+        return middle - reach, middle + reach
 
 
 def released(data: Data, case: str, secret: int) -> tuple[pa.Table, Release]:
@@ -176,24 +212,31 @@ def count_questions(
 
 
 def judge(data: Data, case: str, secret: int, tallies: Mapping[str, Tally]) -> None:
-    """Ask all sorts of questions of one release."""
+    """Ask all sorts of questions of one release; every release is asked others."""
     table, release = released(data, case, secret)
     queries, truth = release.queries(), Queries.of(table)
     plain = uncalibrated(queries)
+    seed = 100_000 * (1000 * list(CASES).index(case) + secret)
     for conditions in CONDITIONS:
         for sensitive in (False, True):
-            wheres = count_questions(
-                table, data, conditions, COUNTS, 1000 * secret + conditions, sensitive=sensitive
+            first = seed + 1000 * conditions + 100 * sensitive
+            wheres = list(
+                chain.from_iterable(
+                    count_questions(
+                        table, data, conditions, IN_BLOCK, first + block, sensitive=sensitive
+                    )
+                    for block in range(BLOCKS)
+                )
             )
             answers, before = queries.counts(wheres), plain.counts(wheres)
             for place, true in enumerate(truth.counts(wheres).expected):
                 name = f"{conditions}{' + S' if sensitive else ''}"
                 tallies[name].add(answers[place], float(before.error[place]), float(true))
-    random = np.random.default_rng(secret)
+    random = np.random.default_rng(seed)
     asked = [*data.numbers, *([data.sensitive] if data.with_average else [])]
     for number in range(AVERAGES):
         wheres = count_questions(
-            table, data, 1 + number % 3, 1, 5000 * secret + number, sensitive=False
+            table, data, 1 + number % 3, 1, seed + 10_000 + number, sensitive=False
         )
         name = asked[number % len(asked)]
         where = {column: one for column, one in wheres[0].items() if column != name}
@@ -233,68 +276,102 @@ SORTS = (
 )
 
 
-def coverage_by_table(
-    data: Sequence[Data] = DATA,
-    cases: Sequence[str] = tuple(CASES),
-    secrets: Sequence[int] = SECRETS,
-) -> Iterator[list[str]]:
-    """Coverage and widths over the tables so far and all guarantees, as sections of the report."""
-    shares: list[list[str]] = []
-    overall = {sort: Tally() for sort in SORTS}
-    found: list[float] = []
-    for one in data:
-        for case in cases:
-            if case in one.infeasible:
+def measure_coverage(tables: Sequence[str] = (), *, anew: bool = False) -> Iterator[list[str]]:
+    """Measure what is not kept yet, table by table and case by case; sections of the page so far.
+
+    A case that is kept is not measured again, so that the command can be stopped and goes on, also
+    beside others that measure other tables.
+    """
+    if anew:
+        KEPT.unlink(missing_ok=True)
+    kept = _kept()
+    for data in DATA:
+        for case in CASES:
+            name = f"{data.name} | {case}"
+            if case in data.infeasible or name in kept or (tables and data.name not in tables):
                 continue
             tallies = {sort: Tally() for sort in SORTS}
-            for secret in secrets:
-                judge(one, case, secret, tallies)
-            row = [one.name, case]
-            for sort, tally in tallies.items():
-                row.append(f"{100 * tally.share:.1f}" if tally.asked else "–")
-                found += [tally.share] if tally.asked else []
-                _merge(overall[sort], tally)
-            shares.append(row)
-            print(" | ".join(row), flush=True)
-        yield _sections(shares, overall, found, len(secrets))
+            began = time.process_time()
+            for secret in SECRETS:
+                judge(data, case, secret, tallies)
+            kept = _kept()
+            kept[name] = {
+                "version": code_version(),
+                "processor seconds": round(time.process_time() - began, 1),
+                "answers": {sort: tally.kept() for sort, tally in tallies.items()},
+            }
+            KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            print(name, [f"{100 * tally.share:.1f}" for tally in tallies.values()], flush=True)
+            yield _sections(kept)
+    yield _sections(kept)
 
 
-def _sections(
-    shares: Sequence[Sequence[str]],
-    overall: Mapping[str, Tally],
-    found: Sequence[float],
-    secrets: int,
-) -> list[str]:
-    widths = [
-        [
-            sort,
-            f"{tally.asked:,}",
-            f"{100 * tally.share:.1f}",
-            f"{100 * tally.held_earlier / max(tally.asked, 1):.1f}",
-            f"{np.median(tally.widths):.3f}" if tally.widths else "–",
-            f"{np.median(tally.earlier):.2f}" if tally.earlier else "–",
-            f"{100 * tally.unreliable / max(tally.asked, 1):.0f}",
-        ]
-        for sort, tally in overall.items()
-    ]
-    within = sum(LEAST <= share <= MOST for share in found)
-    above = sum(share > MOST for share in found)
+def _kept() -> dict[str, Any]:
+    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+
+
+def _sections(kept: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    names = [f"{data.name} | {case}" for data in DATA for case in CASES]
+    found = {
+        name: {sort: Tally.of_kept(one) for sort, one in kept[name]["answers"].items()}
+        for name in names
+        if name in kept
+    }
+    cells = [(name, sort, one) for name, row in found.items() for sort, one in row.items()]
+    cells = [cell for cell in cells if cell[2].asked]
+    below = [cell for cell in cells if cell[2].share < LEAST]
+    above = [cell for cell in cells if cell[2].share > MOST]
+    surely = [cell for cell in below if cell[2].confidence[1] < LEAST]
+    versions = sorted({str(one["version"]) for one in kept.values()})
+    wanted = sum(case not in data.infeasible for data in DATA for case in CASES)
     return [
-        f"The last {ROWS:,} rows of each table (census_acs_full: 15 quasi-identifiers), {secrets}"
-        " secrets"
-        f" per release, {COUNTS} counts per secret and number of conditions, half of them HET's"
-        " ranges, half with values of a random record; S is a condition on the sensitive column."
-        " Group-bys are over 2 and 3 columns, and count groups that have a record or are expected"
-        " to. Held out: constants of the calibration were chosen with the first rows of these"
-        " tables and with other secrets and questions (coil2000_full has 9,822 rows, so that its"
-        " rows are the same).",
-        f"Share of 95 % intervals that hold the truth, in percent: {within} of {len(found)} cells"
-        f" between {100 * LEAST:.0f} and {100 * MOST:.0f}, {above} above (answers that totals"
-        f" determine are exact and always hold), {len(found) - within - above} below.",
-        markdown_table(["table", "guarantee and method", *SORTS], shares),
-        "All of them together. Widths are medians: of intervals over those of the bounds, and over"
-        " those of intervals by the standard error that cells suggest, which is what was stated"
-        " before there was a calibration.",
+        f"The last {ROWS:,} rows of each table (census_acs_full: 15 quasi-identifiers),"
+        f" {len(SECRETS)} secrets per case, {BLOCKS * IN_BLOCK} counts per secret and number of"
+        " conditions, half of them HET's ranges, half with values of a random record; S is a"
+        f" condition on the sensitive column. {AVERAGES} questions of averages and sums, and"
+        f" {GROUPINGS} group-bys over 2 and 3 columns per secret; groups count that have a record"
+        " or are expected to. Every release is asked questions of its own. Held out: constants of"
+        " the calibration were chosen with the first rows of these tables and with other secrets"
+        " and questions (coil2000_full has 9,822 rows, of which 7,000 served for that).",
+        "Share of 95 % intervals that hold the truth, in percent:"
+        f" {len(cells) - len(below) - len(above)}"
+        f" of {len(cells)} cells between {100 * LEAST:.0f} and {100 * MOST:.0f}, {len(above)} above"
+        f" (answers that totals determine are exact and always hold), {len(below)} below,"
+        f" {len(surely)} of these by more than chance (Wilson's 95 % interval of the share lies"
+        f" below {100 * LEAST:.0f}).",
+        markdown_table(
+            ["table", "guarantee and method", *SORTS],
+            [
+                [
+                    *name.split(" | "),
+                    *(f"{100 * one.share:.1f}" if one.asked else "–" for one in row.values()),
+                ]
+                for name, row in found.items()
+            ],
+        ),
+        f"Cells below {100 * LEAST:.0f}, with the 95 % confidence interval of their share:",
+        markdown_table(
+            ["table", "guarantee and method", "answer", "asked", "hold the truth, %", "confidence"],
+            [
+                [*name.split(" | "), sort, f"{one.asked:,}", *_with_confidence(one)]
+                for name, sort, one in below
+            ],
+        ),
+        "All guarantees together, by table, with confidence intervals:",
+        markdown_table(
+            ["table", "answer", "asked", "hold the truth, %", "confidence"],
+            [
+                [data.name, sort, f"{one.asked:,}", *_with_confidence(one)]
+                for data in DATA
+                for sort, one in _together(
+                    row for name, row in found.items() if name.startswith(f"{data.name} ")
+                ).items()
+                if one.asked
+            ],
+        ),
+        "All of them together. Widths are medians over cases of their medians: of intervals over"
+        " those of the bounds, and over those of intervals by the standard error that cells"
+        " suggest, which is what was stated before there was a calibration.",
         markdown_table(
             [
                 "answer",
@@ -305,102 +382,32 @@ def _sections(
                 "width / uncalibrated",
                 "flagged unreliable, %",
             ],
-            widths,
+            [
+                [
+                    sort,
+                    f"{one.asked:,}",
+                    f"{100 * one.share:.1f}",
+                    f"{100 * one.held_earlier / max(one.asked, 1):.1f}",
+                    f"{np.median(one.widths):.3f}" if one.widths else "–",
+                    f"{np.median(one.earlier):.2f}" if one.earlier else "–",
+                    f"{100 * one.unreliable / max(one.asked, 1):.0f}",
+                ]
+                for sort, one in _together(found.values()).items()
+            ],
         ),
+        f"Measured for {len(found)} of the {wanted} pairs of a table and a guarantee, over the"
+        f" versions {', '.join(versions)}.",
     ]
 
 
-def _merge(total: Tally, part: Tally) -> None:
-    total.asked += part.asked
-    total.held += part.held
-    total.held_earlier += part.held_earlier
-    total.unreliable += part.unreliable
-    total.widths += part.widths
-    total.earlier += part.earlier
+def _with_confidence(one: Tally) -> tuple[str, str]:
+    low, high = one.confidence
+    return f"{100 * one.share:.1f}", f"{100 * low:.1f} to {100 * high:.1f}"
 
 
-# ------------------------------------------------------------------------------------- regressions
-
-REGRESSIONS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
-    "adult_full": (
-        ("hours-per-week", ("age", "sex", "race", "marital-status")),
-        ("age", ("sex", "relationship", "workclass")),
-        ("age", ("hours-per-week", "marital-status")),
-    ),
-    "census_acs": (
-        ("salary_class", ("age", "gender", "marital_status", "race")),
-        ("salary_class", ("age", "workclass")),
-        ("age", ("gender", "marital_status", "workclass")),
-    ),
-    "census_acs_full": (
-        ("income", ("age", "gender", "citizenship_status", "mobility_status")),
-        ("travel_time_to_work", ("age", "gender", "means_of_transportation_to_work")),
-        ("age", ("marital_status", "military_service", "gender")),
-    ),
-    "coil2000_full": (
-        ("MKOOPKLA", ("MAANTHUI", "MGEMOMV", "MGODRK", "MRELGE", "MOPLHOOG", "MINKGEM")),
-        ("MINKGEM", ("MAANTHUI", "MGEMOMV", "MRELGE", "MOPLHOOG")),
-        ("MRELGE", ("MGEMOMV", "MGODRK", "MOPLHOOG", "MINKGEM", "MAANTHUI")),
-    ),
-}
-REGRESSION_CASES = ("k = 5, freeform", "k = 10, freeform", "k = 10, nh", "ℓ = 3, buckets")
-_LEAST_ROWS = 100  # records of a category whose coefficient is judged
-
-
-def regressions_by_table(
-    data: Sequence[Data] = DATA, cases: Sequence[str] = REGRESSION_CASES
-) -> Iterator[list[str]]:
-    """How often pooled 95 % intervals of coefficients hold those of the original."""
-    rows = []
-    every: list[tuple[bool, bool]] = []
-    for one in data:
-        for case in cases:
-            found = list(_coefficients(one, case))
-            every += found
-            shares = [100 * np.mean([pair[place] for pair in found]) for place in (0, 1)]
-            rows.append([one.name, case, str(len(found)), *(f"{share:.0f}" for share in shares)])
-            print(" | ".join(rows[-1]), flush=True)
-        held, before = (sum(pair[place] for pair in every) for place in (0, 1))
-        yield [
-            f"{ROWS:,} rows of each table, five worlds per release, three linear regressions each;"
-            f" coefficients of numbers and of values of at least {_LEAST_ROWS} records.",
-            f"Of {len(every)} coefficients, {held} ({100 * held / len(every):.0f} %) lie in their"
-            f" pooled 95 % interval, {before} ({100 * before / len(every):.0f} %) without the"
-            " factor that the release states.",
-            markdown_table(
-                ["table", "guarantee and method", "coefficients", "held, %", "without factor, %"],
-                rows,
-            ),
-        ]
-
-
-def _coefficients(data: Data, case: str) -> Iterator[tuple[bool, bool]]:
-    """Whether each coefficient is held, and whether it would be without the factor."""
-    table, release = released(data, case, 1)
-    for target, features in REGRESSIONS[data.name]:
-        model = WorldsRegressor(LinearRegression(), m=5, features=list(features), seed=1)
-        pooled = model.fit(release, target).pooled_coefficients()
-        truth = _least_squares(table, target, features, model)
-        for name, one in pooled.items():
-            if name not in truth:
-                continue
-            low, high = one.interval()
-            reach = (high - low) / 2
-            off = abs(one.estimate - truth[name])
-            yield off <= reach, off <= reach / model.factor_
-
-
-def _least_squares(
-    table: pa.Table, target: str, features: Sequence[str], model: WorldsRegressor
-) -> dict[str, float]:
-    """The coefficients of the original, of numbers and of values that are not rare."""
-    targets = np.asarray(table.column(target).to_numpy(zero_copy_only=False), np.float64)
-    known = np.isfinite(targets)
-    inputs = model.encode(table)[known]
-    found = LinearRegression().fit(inputs, targets[known]).coef_
-    names = model.coefficient_names_
-    return {
-        name: float(value)
-        for name, value, column in zip(names, found, inputs.T, strict=True)
-        if "=" not in name or column.sum() >= _LEAST_ROWS
-    }
+def _together(rows: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
+    total = {sort: Tally() for sort in SORTS}
+    for row in rows:
+        for sort, one in row.items():
+            total[sort].merge(one)
+    return total
