@@ -339,6 +339,26 @@ def test_progress_sees_every_stage_in_order(people):
     assert set(losses[3:]) == {release.gcp}
 
 
+@pytest.mark.parametrize("guarantee", [KAnonymity(4), mottle.LDiversity(3)])
+def test_whoever_follows_a_run_may_know_what_every_column_loses_so_far(guarantee):
+    table = mottle.datasets.population(600, seed=1).select(["age", "sex", "income", "diagnosis"])
+    columns = {
+        "age": Column(role="quasi-identifying"),
+        "sex": Column(role="quasi-identifying", importance=3),
+        "income": Column(role="quasi-identifying", importance=0.5),
+        "diagnosis": Column(role="sensitive"),
+    }
+    seen = []
+
+    def follow(progress: Progress) -> None:
+        if progress.by_column is not None:
+            seen.append(progress.by_column())
+
+    release = anonymize(table, Schema(columns=columns), guarantee, effort=0.5, progress=follow)
+    assert len(seen) > 1
+    assert seen[-1] == pytest.approx(release.certificate.ncp, rel=0.1)
+
+
 def test_interruption_from_the_progress_callback_stops_the_run(people):
     def stop(progress: Progress) -> None:
         if progress.stage == "assign":

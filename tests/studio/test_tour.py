@@ -226,6 +226,18 @@ def _use(here, people: Path) -> None:
     assert "Who loses most" in page
     assert "cannot be measured" not in page
     assert "in the original 0." in page
+    here.post("/use/look", status=422, first=9, second=-1)
+    here.post("/use/look", status=422, first=0)
+    here.post("/use/look", first=0, second=-1)
+    _, found = here.studio.looked
+    assert (found.first, found.second) == ("age", None)
+    assert sum(each.before for each in found.marks) == pytest.approx(1)
+    assert all(each.certain <= each.before <= each.possible for each in found.marks)
+    here.post("/use/look", first=1, second=2)
+    page = here.page("use")
+    for each in here.studio.looked[1].marks:
+        assert f"<td>{each.other}</td>" in page
+        assert f"{100 * each.before:.1f} %" in page
     here.post("/run/try", k="3", l="", beta="", seconds=0)  # pinned questions measure variants
     here.wait_for("variant")
     assert here.studio.project.variants()[0]["error"] is not None

@@ -27,6 +27,7 @@ from mottle.studio.screens.base import Screen
 from mottle.studio.screens.open import drop
 from mottle.studio.sentence import sentence
 from mottle.studio.state import Studio
+from mottle.studio.vega_bundle import VegaBundle
 from mottle.utils.untrusted.text import parse_json, read_text
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -119,6 +120,12 @@ def make_app(studio: Studio, seal: str) -> Starlette:
         studio.quit.set()
         return JSONResponse({"left": True})
 
+    vega = VegaBundle()
+
+    async def drawing(request: Request) -> Response:
+        script = await asyncio.to_thread(vega.script)
+        return Response(script, 404 if script is None else 200, media_type=_TYPES[".js"])
+
     async def report(request: Request) -> Response:
         return await asyncio.to_thread(_report, studio)
 
@@ -129,6 +136,7 @@ def make_app(studio: Studio, seal: str) -> Starlette:
             Route("/report", _guarded(report)),
             Route("/quit", leave, methods=["POST"]),
             Route("/undo", _guarded(undo), methods=["POST"]),
+            Route("/static/vega.js", drawing),
             Route("/static/{name}", _static),
             Route("/open/drop", _guarded(dropped), methods=["POST"]),
             Route("/{screen}", _guarded(page)),

@@ -50,6 +50,34 @@ for (const chart of document.querySelectorAll("svg.curve[data-losses]")) {
   draw(chart, chart === live ? losses : JSON.parse(chart.dataset.losses));
 }
 
+// What each column loses, while a run goes on; the rows are those of the page that is loaded then.
+export function drawColumns(columns) {
+  const place = document.querySelector("[data-live-columns]");
+  if (!place || columns.length === 0) return;
+  const most = Math.max(...columns.map(([, loss]) => loss), 0.0001);
+  const rows = columns.map(([name, loss]) => {
+    const said = `${(100 * loss).toFixed(1)} %`;
+    const row = document.createElement("tr");
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = name;
+    const number = document.createElement("td");
+    number.className = "count";
+    number.textContent = said;
+    const drawn = document.createElement("td");
+    const chart = document.createElementNS(SVG, "svg");
+    for (const [key, value] of [["class", "belief"], ["viewBox", "0 0 100 12"], ["preserveAspectRatio", "none"],
+      ["role", "img"], ["aria-label", said]]) chart.setAttribute(key, value);
+    add(chart, "rect", { class: "track", x: 0, y: 2, width: 100, height: 8 });
+    add(chart, "rect", { class: "bar", x: 0, y: 2, width: ((100 * loss) / most).toFixed(1), height: 8 });
+    drawn.append(chart);
+    row.append(head, number, drawn);
+    return row;
+  });
+  place.querySelector("tbody").replaceChildren(...rows);
+  place.hidden = false;
+}
+
 // Follow the pointer over a chart: called with places in its own units, and whether it was let go.
 function dragging(chart, moved) {
   const place = (event, done) => {

@@ -1,6 +1,6 @@
 // The pages of the studio: requests with the seal, live progress, keys. State lives in the server.
 
-import { draw, enough, live, losses } from "./charts.js";
+import { draw, drawColumns, enough, live, losses } from "./charts.js";
 import { upload } from "./drag.js";
 import { contentOf, go, page, post } from "./requests.js";
 
@@ -104,10 +104,12 @@ events.addEventListener("job", (event) => {
     if (live || working.dataset.job !== "run") go();
     return;
   }
-  if (job.progress.words) working.textContent = job.progress.words;
+  const lost = typeof job.progress.loss === "number" ? `, ${(100 * job.progress.loss).toFixed(1)} % lost so far` : "";
+  if (job.progress.words) working.textContent = job.progress.words + lost;
   if (live && typeof job.progress.loss === "number") {
     losses.push([job.seconds, job.progress.loss]);
     draw(live, losses);
+    if (job.progress.columns) drawColumns(job.progress.columns);
   }
 });
 events.addEventListener("changed", () => {
@@ -118,6 +120,9 @@ events.addEventListener("changed", () => {
 events.addEventListener("reload", () => go());
 window.addEventListener("beforeunload", () => { page.leaving = true; });
 window.addEventListener("pagehide", () => events.close());
+
+// What only a few pages need.
+if (document.querySelector("[data-look]")) import("./closer.js");
 
 // What a page needs that takes a while: it is asked for at once, and the page loads again then.
 const wanted = document.querySelector("[data-now]");
