@@ -342,12 +342,12 @@ def test_progress_sees_every_stage_in_order(people):
 @pytest.mark.parametrize("guarantee", [KAnonymity(4), mottle.LDiversity(3)])
 def test_whoever_follows_a_run_may_know_what_every_column_loses_so_far(guarantee):
     table = mottle.datasets.population(600, seed=1).select(["age", "sex", "income", "diagnosis"])
-    columns = {
-        "age": Column(role="quasi-identifying"),
-        "sex": Column(role="quasi-identifying", importance=3),
-        "income": Column(role="quasi-identifying", importance=0.5),
-        "diagnosis": Column(role="sensitive"),
-    }
+    columns = (
+        Column(name="age", role="quasi-identifying"),
+        Column(name="sex", role="quasi-identifying", importance=3),
+        Column(name="income", role="quasi-identifying", importance=0.5),
+        Column(name="diagnosis", role="sensitive"),
+    )
     seen = []
 
     def follow(progress: Progress) -> None:

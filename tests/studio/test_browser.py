@@ -242,7 +242,6 @@ def assert_columns_are_drawn(browser: Browser) -> None:
     browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
     browser.wait("document.querySelector('#vg-tooltip-element.visible')")
     assert "at most" in browser.run("document.getElementById('vg-tooltip-element').innerText")
-    photograph(browser, "use-column", 1280)
     browser.run("document.querySelector('[name=second]').value = '3'")
     send(browser, draw)
     browser.wait("document.querySelector('[data-drawn] svg')")
@@ -307,6 +306,7 @@ def look_at_all(browser: Browser, root: str) -> None:
 def photograph(browser: Browser, name: str, width: int) -> None:
     """Take a picture for the documentation, if it is asked for."""
     if PICTURES:
+        browser.run("scrollTo(0, 0)")
         whole = int(browser.run("document.documentElement.scrollHeight"))
         picture = browser.picture(min(whole, TALLEST) if width > 390 else HEIGHTS[width])
         Path(PICTURES, f"studio-{name}-{width}.png").write_bytes(picture)

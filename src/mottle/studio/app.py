@@ -82,7 +82,7 @@ def make_app(studio: Studio, seal: str) -> Starlette:
         try:
             answer = await act(studio, body)
         except (MottleError, OSError) as error:
-            return _refused(error)
+            return _refused(studio, error)
         studio.events.tell(CHANGED)
         return JSONResponse(answer)
 
@@ -91,9 +91,9 @@ def make_app(studio: Studio, seal: str) -> Starlette:
         try:
             await drop(studio, name, modified, request.stream())
         except TooLargeError as error:
-            return _refused(error, 413)
+            return _refused(studio, error, 413)
         except (MottleError, OSError) as error:
-            return _refused(error)
+            return _refused(studio, error)
         studio.events.tell(CHANGED)
         return JSONResponse({"to": "/"})
 
@@ -101,7 +101,7 @@ def make_app(studio: Studio, seal: str) -> Starlette:
         try:
             studio.project.undo()
         except (MottleError, OSError) as error:
-            return _refused(error)
+            return _refused(studio, error)
         studio.events.tell(CHANGED)
         return JSONResponse({})
 
@@ -145,10 +145,11 @@ def make_app(studio: Studio, seal: str) -> Starlette:
     )
 
 
-def _refused(error: MottleError | OSError, status: int = 422) -> Response:
+def _refused(studio: Studio, error: MottleError | OSError, status: int = 422) -> Response:
     """What stands in the way of an action; the state is the one before it."""
     if isinstance(error, MottleError):
-        return JSONResponse({"problem": error.problem, "remedy": error.remedy}, status)
+        problem = error.problem.replace(f"{studio.project.folder}/", "")  # where all of it lies
+        return JSONResponse({"problem": problem, "remedy": error.remedy}, status)
     reason = error.strerror or type(error).__name__
     problem = f"A file of the project could not be written: {reason}. Nothing was changed."
     return JSONResponse({"problem": problem, "remedy": "Make room, or check permissions."}, 507)

@@ -141,14 +141,15 @@ def cramers_v(first: Sequence[int] | Int64Array, second: Sequence[int] | Int64Ar
 
 def coded(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Coded:
     """Look at a column of both tables by the same few values or ranges."""
-    numeric = pa.types.is_integer(before.type) or pa.types.is_floating(before.type)
+    numeric = is_on_a_line(before.type)
     if numeric and pc.count_distinct(before).as_py() > _MOST_VALUES:
-        columns = [
-            column.cast(pa.float64()).fill_null(np.nan).to_numpy() for column in (before, after)
-        ]
-        known = columns[0][~np.isnan(columns[0])]
-        ends = np.unique(np.quantile(known, np.arange(1, _BINS) / _BINS, method="lower"))
-        labels = [*(f"to {end:,.6g}" for end in ends), f"above {ends[-1]:,.6g}", _MISSING]
+        columns = [on_a_line(column.cast(before.type)) for column in (before, after)]
+        known = np.flatnonzero(~np.isnan(columns[0]))
+        in_turn = known[np.argsort(columns[0][known], kind="stable")]
+        last = in_turn[(len(in_turn) - 1) * np.arange(1, _BINS) // _BINS]  # rows where bins end
+        ends, first = np.unique(columns[0][last], return_index=True)
+        words = [_end(before[int(row)].as_py()) for row in last[first]]
+        labels = [*(f"to {word}" for word in words), f"above {words[-1]}", _MISSING]
         places = [
             np.where(np.isnan(column), len(ends) + 1, np.searchsorted(ends, column))
             for column in columns
@@ -159,8 +160,8 @@ def coded(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Coded:
         order = np.argsort(-counts.field("counts").to_numpy(zero_copy_only=False), kind="stable")
         values = counts.field("values").take(pa.array(order[:_MOST_VALUES]))
         labels = [*(_MISSING if each is None else each for each in values.to_pylist()), _OTHERS]
-        if numeric:
-            inside = sorted(range(len(values)), key=lambda place: _as_number(labels[place]))
+        if numeric:  # in their order, and not by how often they occur
+            inside = np.argsort(on_a_line(values.cast(before.type)), kind="stable")
             values = values.take(pa.array(inside))
             labels = [*(labels[place] for place in inside), _OTHERS]
         places = [
@@ -172,5 +173,23 @@ def coded(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Coded:
     return Coded(tuple(labels[place] for place in used), one, two)
 
 
-def _as_number(label: str) -> float:
-    return float("inf") if label == _MISSING else float(label)
+def is_on_a_line(kind: pa.DataType) -> bool:
+    """Whether values of a type are numbers or times."""
+    types = pa.types
+    numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    return bool(numbers or types.is_date(kind) or types.is_timestamp(kind))
+
+
+def on_a_line(values: pa.ChunkedArray | pa.Array) -> Float64Array:
+    """Numbers or times as places on a line; NaN where a value is missing."""
+    if pa.types.is_date(values.type):
+        values = values.cast(pa.timestamp("ms"))
+    if pa.types.is_timestamp(values.type):
+        values = values.cast(pa.int64())
+    numbers = pc.fill_null(pc.cast(values, pa.float64(), safe=False), np.nan)
+    return np.asarray(numbers, np.float64)
+
+
+def _end(value: object) -> str:
+    """The end of a range, in few letters."""
+    return f"{value:,.6g}" if isinstance(value, int | float) else str(value)
