@@ -339,7 +339,7 @@ def test_progress_sees_every_stage_in_order(people):
     assert set(losses[3:]) == {release.gcp}
 
 
-@pytest.mark.parametrize("guarantee", [KAnonymity(4), mottle.LDiversity(3)])
+@pytest.mark.parametrize("guarantee", [KAnonymity(4), mottle.LDiversity(2)])
 def test_whoever_follows_a_run_may_know_what_every_column_loses_so_far(guarantee):
     table = mottle.datasets.population(600, seed=1).select(["age", "sex", "income", "diagnosis"])
     columns = (
@@ -354,7 +354,7 @@ def test_whoever_follows_a_run_may_know_what_every_column_loses_so_far(guarantee
         if progress.by_column is not None:
             seen.append(progress.by_column())
 
-    release = anonymize(table, Schema(columns=columns), guarantee, effort=0.5, progress=follow)
+    release = anonymize(table, Schema(columns=columns), guarantee, seed=1, progress=follow)
     assert len(seen) > 1
     assert seen[-1] == pytest.approx(release.certificate.ncp, rel=0.1)
 

@@ -27,7 +27,6 @@ export function draw(chart, losses) {
   chart.dataset.high = high;
   for (const line of lines) {
     add(chart, "line", { class: "other", x1: 50, y1: height(line.loss), x2: 630, y2: height(line.loss) });
-    add(chart, "text", { x: 60, y: height(line.loss) - 4 }, `${line.words}, on a sample: ${(100 * line.loss).toFixed(1)} %`);
   }
   if (wished !== null) {
     add(chart, "line", { class: "wished", x1: 50, y1: height(wished), x2: 630, y2: height(wished) });
@@ -38,6 +37,9 @@ export function draw(chart, losses) {
     return `${x.toFixed(1)} ${height(loss).toFixed(1)}`;
   };
   add(chart, "path", { d: "M" + losses.map(place).join("L") });
+  for (const line of lines) { // in front of the curve
+    add(chart, "text", { x: 60, y: height(line.loss) - 4 }, `${line.words}, on a sample: ${(100 * line.loss).toFixed(1)} %`);
+  }
   add(chart, "text", { x: 0, y: 24 }, `${(100 * high).toFixed(1)} %`);
   add(chart, "text", { x: 0, y: 174 }, `${(100 * low).toFixed(1)} %`);
   add(chart, "text", { x: 560, y: 194 }, `${(from + span).toFixed(0)} s`);
