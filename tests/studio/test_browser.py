@@ -235,12 +235,7 @@ def assert_columns_are_drawn(browser: Browser) -> None:
     bars = "document.querySelectorAll('[data-drawn] .mark-rect path').length"
     rows = "document.querySelectorAll('#look-table tbody tr').length"
     assert browser.run(bars) == 2 * browser.run(rows) > 6  # bars, and marks of the original
-    box = browser.run(
-        "(() => { const it = document.querySelector('[data-drawn] .mark-rect path');"
-        " it.scrollIntoView({block: 'center'}); const box = it.getBoundingClientRect();"
-        " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
-    )
-    browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
+    browser.hover("[data-drawn] .mark-rect path")
     browser.wait("document.querySelector('#vg-tooltip-element.visible')")
     assert "at most" in browser.run("document.getElementById('vg-tooltip-element').innerText")
     browser.run("document.querySelector('[name=second]').value = '3'")
