@@ -426,6 +426,8 @@ def test_what_one_row_is_goes_into_the_schema(visit, people) -> None:
     here.post("/open/unit", unit="household", column=0)
     assert "one row = one household" in here.page("open")
     assert 'unit = "household"' in here.studio.project.state.toml
+    here.post("/promise/choose", k="5", l="", beta="")
+    assert "no household is linked with more than 1 in 5" in here.page("open")
     here.post("/open/unit", unit="row", column=0)
     assert here.studio.project.schema().person is None
     assert "one row = one row" in here.page("open")

@@ -42,7 +42,7 @@ function pair() {
       y: { field: "label", type: "nominal", sort: order("label"), title: null },
       color: {
         field, type: "quantitative", scale: { domain: [0, high], range: [track, after] },
-        legend: field === "after" ? { format: "%", title: "share", gradientLength: 120 } : null,
+        legend: { format: "%", title: "share", gradientLength: 120 }, // one for both
       },
       tooltip,
     },
@@ -51,7 +51,6 @@ function pair() {
 }
 
 const config = {
-  aria: false, // the place has a label, and the table says the same
   background: null,
   font: getComputedStyle(document.body).fontFamily,
   view: { stroke: null },
@@ -70,6 +69,7 @@ try {
   await import("/static/vega.js");
   const spec = { data: { values: look.marks }, ...(look.second === null ? column() : pair()) };
   await window.vegaEmbed(place, spec, options);
+  place.querySelector("svg").setAttribute("aria-hidden", "true"); // the place has a label, and the table says the same
   place.dataset.drawn = "yes";
 } catch {
   document.getElementById("look-table").open = true; // without the library, the table alone

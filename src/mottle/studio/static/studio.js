@@ -95,6 +95,7 @@ if (last !== null) document.querySelector(`select[data-role="${Number(last)}"]`)
 
 // What happens in the server.
 const working = document.querySelector("[data-job]");
+let said = { stage: null, until: 0 };
 const seen = document.querySelector('meta[name="seen"]').content; // what has changed since is told
 const events = new EventSource(`/events?seen=${seen}`);
 events.addEventListener("job", (event) => {
@@ -105,7 +106,10 @@ events.addEventListener("job", (event) => {
     return;
   }
   const lost = typeof job.progress.loss === "number" ? `, ${(100 * job.progress.loss).toFixed(1)} % lost so far` : "";
-  if (job.progress.words) working.textContent = job.progress.words + lost;
+  if (job.progress.words && (job.progress.stage !== said.stage || Date.now() > said.until)) { // it is read aloud
+    said = { stage: job.progress.stage, until: Date.now() + 3000 };
+    working.textContent = job.progress.words + lost;
+  }
   if (live && typeof job.progress.loss === "number") {
     losses.push([job.seconds, job.progress.loss]);
     draw(live, losses);
