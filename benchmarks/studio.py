@@ -123,6 +123,7 @@ def actions(turn: int) -> dict[str, tuple[str, Callable[[Visit], None]]]:
         "choose k": ("promise", lambda it: it.post("/promise/choose", k=k, l="", beta="")),
         "undo of k": ("promise", lambda it: it.post("/undo")),
         "ask a question": ("use", lambda it: it.post("/use/ask", sql=QUESTION.format(age))),
+        "draw two columns": ("use", lambda it: it.post("/use/look", first=turn % 4, second=5)),
         "pick a person": ("attack", lambda it: it.post("/attack/pick", who="random")),
         "search for a person": ("attack", lambda it: it.post("/attack/search", text=str(age))),
         "know a column less": (
@@ -156,6 +157,7 @@ def measure(visit: Visit, times: int) -> dict[str, float]:
     took("read the release for questions", lambda: visit.post("/use/prepare"))
     took("read the release for attacks", lambda: visit.post("/attack/sit"))
     took("why a record is so wide", lambda: visit.post("/use/explain", row=1))
+    took("draw two columns for the first time", lambda: visit.post("/use/look", first=0, second=1))
     for name in SCREENS:
         visit.page(name)
     visit.post("/run/start", replace=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mottle.cli._progress import KEEPS_BEST, ProgressLines, ProgressWords
+from mottle.cli._progress import KEEPS_BEST, ProgressLines, ProgressWords, Telling
 from mottle.pipeline.progress import STAGES, Progress
 
 
@@ -50,3 +50,27 @@ def test_logs_get_a_line_at_most_every_half_minute():
 def test_previews_say_what_they_preview():
     text, _ = ProgressWords().of(Progress("preview", 0.031, detail="k = 12, nh"))
     assert text == "Previewing: k = 12, nh, loss 0.0310"
+
+
+def test_programs_are_told_ten_times_a_second_and_of_columns_twice():
+    clock, told, measured = Hands(), [], []
+    telling = Telling(lambda *said: told.append((clock.time, *said)), clock)
+
+    def by_column() -> dict[str, float]:
+        measured.append(clock.time)
+        return {"age": 0.1}
+
+    for clock.time in (0.0, 0.04, 0.11, 0.2, 0.4, 0.6, 1.0, 1.2):
+        telling.of(Progress("arrange", 0.1, by_column=by_column), "Improving", None)
+    telling.of(Progress("write", 0.1), "Writing", None)  # another stage is told at once
+    assert [said[0] for said in told] == [0.0, 0.11, 0.4, 0.6, 1.0, 1.2, 1.2]
+    assert measured == [0.0, 0.6, 1.2]
+    assert [said[5] is not None for said in told] == [each[0] in measured for each in told[:-1]] + [
+        False
+    ]
+
+
+def test_programs_are_told_nothing_about_keys_of_a_terminal():
+    words = ProgressWords(60.0, keeps_best=True, now=Hands())
+    assert words.alone(Progress("arrange", 0.05)) == "Improving the cells, 60 s left"
+    assert words.alone(Progress("write", 0.05)) == "Writing the files"

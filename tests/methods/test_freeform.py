@@ -25,9 +25,9 @@ from mottle.kernels.scales import scales
 from mottle.loss.ncp import measure
 from mottle.methods import MethodContext
 from mottle.methods.freeform import freeform, match_in_blocks
-from mottle.methods.refinement import Refined, mean_loss, refine, table_orders
+from mottle.methods.refinement import Refined, column_losses, mean_loss, refine, table_orders
 from mottle.release.certificate import Degrees
-from mottle.schema.model import Representation, Schema
+from mottle.schema.model import Objective, Representation, Schema
 
 
 def codes_of(rows: int, seed: int, representation: str = "range") -> Codes:
@@ -106,6 +106,38 @@ def test_any_table_and_any_k_give_a_checked_release(table: pa.Table, data: st.Da
     release = mottle.anonymize(table, schema, KAnonymity(k), method="freeform", effort=effort)
     degree = release.certificate.degree
     assert degree == Degrees(min=k, max=k, records=[(k, table.num_rows)])
+
+
+def test_the_loss_of_every_column_is_known_whenever_the_loss_is_and_adds_up_to_it() -> None:
+    people = mottle.datasets.population(400, seed=1).select(["age", "sex", "education", "origin"])
+    schema = Schema.of(
+        quasi_identifying=people.column_names,
+        orders={"education": mottle.datasets.EDUCATION},
+        hierarchies={"origin": mottle.Hierarchy.from_rows(mottle.datasets.origin_hierarchy())},
+    )
+    for objective in Objective:
+        codes = encode(people, schema, Representation.SET)
+        losses, parts = [], []
+        effort = MethodContext(
+            on_progress=losses.append,
+            on_columns=lambda measure: parts.append(measure()),  # noqa: B023
+            objective=objective,
+        )
+        arrangement = freeform(codes, Demand(5), effort)
+        assert len(parts) == len(losses) > 2
+        assert [part.sum() for part in parts] == pytest.approx(losses)
+        if objective is Objective.NCP:
+            known = measure(cover(arrangement.graph, codes), codes).ncp
+            assert (len(known) * parts[-1]).tolist() == pytest.approx(list(known.values()))
+
+
+def test_losses_of_columns_in_a_large_table_are_measured_on_a_part_of_it(monkeypatch) -> None:
+    codes = codes_of(3000, 1)
+    metric, boxes = scales(codes), np.arange(3000, dtype=np.int32).reshape(-1, 10)
+    whole = column_losses(metric, codes.matrix, boxes)
+    monkeypatch.setattr("mottle.methods.refinement._SAMPLED", 1000)
+    assert column_losses(metric, codes.matrix, boxes) == pytest.approx(whole, rel=0.2)
+    assert column_losses(metric, codes.matrix, boxes).tolist() != whole.tolist()
 
 
 def test_repeatable_refinement_stops_by_gain_and_not_by_the_clock() -> None:

@@ -339,6 +339,26 @@ def test_progress_sees_every_stage_in_order(people):
     assert set(losses[3:]) == {release.gcp}
 
 
+@pytest.mark.parametrize("guarantee", [KAnonymity(4), mottle.LDiversity(2)])
+def test_whoever_follows_a_run_may_know_what_every_column_loses_so_far(guarantee):
+    table = mottle.datasets.population(600, seed=1).select(["age", "sex", "income", "diagnosis"])
+    columns = (
+        Column(name="age", role="quasi-identifying"),
+        Column(name="sex", role="quasi-identifying", importance=3),
+        Column(name="income", role="quasi-identifying", importance=0.5),
+        Column(name="diagnosis", role="sensitive"),
+    )
+    seen = []
+
+    def follow(progress: Progress) -> None:
+        if progress.by_column is not None:
+            seen.append(progress.by_column())
+
+    release = anonymize(table, Schema(columns=columns), guarantee, seed=1, progress=follow)
+    assert len(seen) > 1
+    assert seen[-1] == pytest.approx(release.certificate.ncp, rel=0.1)
+
+
 def test_interruption_from_the_progress_callback_stops_the_run(people):
     def stop(progress: Progress) -> None:
         if progress.stage == "assign":

@@ -162,6 +162,29 @@ def test_a_release_of_rows_never_says_person(hospital: pa.Table, guarantee) -> N
     assert certificate.unit.statement in html.unescape(report_html(release))
 
 
+@pytest.mark.parametrize("guarantee", [KAnonymity(5), BetaLikeness(3)])
+def test_a_release_of_households_never_says_person(hospital: pa.Table, guarantee) -> None:
+    schema = schema_of(identifying=["patient"], unit="household")
+    release = mottle.anonymize(hospital, schema, guarantee, effort=0, seed=1)
+    certificate = release.certificate
+    assert "households are protected" in certificate.unit.statement
+    assert certificate.risk.counts == "household"
+    sentences = [certificate.guarantee.statement, certificate.unit.statement, *certificate.notes]
+    sentences += [limit.statement for limit in certificate.limits]
+    for finding in certificate.audit.findings:
+        sentences += [finding.title, finding.assumes, finding.measure]
+    audited = release.audit(hospital, adversaries=["linkage", "assignments", "people"])
+    assert audited.subject == "households"
+    for finding in audited.findings:
+        sentences += [finding.title, finding.assumes, finding.measure]
+    page = text_of(report_html(release))
+    assert "households that nobody equals" in page
+    for sentence in [*sentences, page]:
+        assert not ABOUT_PEOPLE.search(sentence), ABOUT_PEOPLE.search(sentence)
+        assert not re.search(r"\bhouseholds? whom?\b", sentence)
+        assert "rows are protected" not in sentence
+
+
 def test_a_release_of_people_says_so(hospital: pa.Table) -> None:
     release = mottle.anonymize(hospital, schema_of(person="patient"), KAnonymity(5), effort=0)
     page = text_of(report_html(release))
@@ -178,7 +201,7 @@ def test_old_certificates_say_nothing_about_the_unit(hospital: pa.Table) -> None
     del content["unit"]
     old = mottle.Certificate.from_dict(content)
     assert old.unit is None
-    assert not old.of_rows
+    assert old.worded("people") == "people"
     assert "What one row is" not in report_html(release, old)
 
 

@@ -128,12 +128,12 @@ def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tm
     browser.press("3")
     send(browser, "form[data-form='/run/try'] button")
     browser.wait("document.querySelector('form[data-form=\\'/run/take\\']')")
-    send(browser, "form[data-form='/run/start'] button")
-    browser.wait(shows("information lost"))
+    assert_columns_are_followed_while_a_run_goes_on(browser)
     browser.click(".next a")
     browser.wait(shows("Every column before and after"))
     send(browser, "form[data-form='/use/ask'] button.main")
     browser.wait(shows("in the original"))
+    assert_columns_are_drawn(browser)
     send(browser, "[data-post='/use/compare']")
     browser.wait(shows("Who loses most"))
     send(browser, "form[data-form='/use/explain'] button")
@@ -155,6 +155,7 @@ def test_from_a_table_to_a_verified_release_by_mouse(browser: Browser, start, tm
     send(browser, "[data-post='/publish/verify']")
     browser.wait(shows("Verified."))
     look_at_all(browser, root)
+    assert_no_text_becomes_code(browser)
     assert_hiding_stays(browser, root)
     assert_typed_is_kept(browser, root)
     browser.click("[data-post='/quit']")
@@ -212,6 +213,38 @@ def assert_breaks_are_set_on_the_line(browser: Browser) -> None:
         )
 
 
+def assert_columns_are_followed_while_a_run_goes_on(browser: Browser) -> None:
+    """The page shows what each column loses before the run is stopped and kept."""
+    type_into(browser, "#seconds", "600")
+    send(browser, "form[data-form='/run/effort'] button")
+    send(browser, "form[data-form='/run/start'] button")
+    names = "[...document.querySelectorAll('[data-live-columns] th')].map((it) => it.innerText)"
+    browser.wait(f"{names}.join() === 'age,sex,education'")
+    browser.wait("document.querySelector('[data-live-columns] rect.bar[width=\"100.0\"]')")
+    browser.wait("document.querySelector('svg.curve path')?.getAttribute('d').split('L')[8]")
+    photograph(browser, "run-live", 1280)
+    send(browser, "[data-post='/run/stop']")
+    browser.wait(shows("information lost"))
+
+
+def assert_columns_are_drawn(browser: Browser) -> None:
+    """One column with its bounds, then two: under the policy, which no complaint shows broken."""
+    draw = "form[data-form='/use/look'] button"
+    send(browser, draw)
+    browser.wait("document.querySelector('[data-drawn] svg')")
+    bars = "document.querySelectorAll('[data-drawn] .mark-rect path').length"
+    rows = "document.querySelectorAll('#look-table tbody tr').length"
+    assert browser.run(bars) == 2 * browser.run(rows) > 6  # bars, and marks of the original
+    browser.hover("[data-drawn] .mark-rect path")
+    browser.wait("document.querySelector('#vg-tooltip-element.visible')")
+    assert "at most" in browser.run("document.getElementById('vg-tooltip-element').innerText")
+    browser.run("document.querySelector('[name=second]').value = '3'")
+    send(browser, draw)
+    browser.wait("document.querySelector('[data-drawn] svg')")
+    assert browser.run(bars) >= 2 * browser.run(rows)
+    assert not [each for each in browser.complaints if "Log" in each["method"]]
+
+
 def assert_the_slider_ticks_columns(browser: Browser) -> None:
     """The slider says how many columns are known, and ticks them."""
     browser.run(
@@ -256,16 +289,35 @@ def look_at_all(browser: Browser, root: str) -> None:
                 browser.wait(
                     f"location.pathname === '/{name}' && document.readyState === 'complete'"
                 )
+                if name == "use":
+                    browser.wait("document.querySelector('[data-drawn] svg')")
                 assert browser.complaints == []
                 assert browser.run("document.documentElement.scrollWidth") <= width, (name, width)
                 if (width, scheme) in ((1280, "light"), (390, "dark")):
                     assert browser.barriers() == [], (name, width)
-                if PICTURES and (width, scheme) in ((1280, "light"), (390, "dark")):
-                    whole = int(browser.run("document.documentElement.scrollHeight"))
-                    picture = browser.picture(
-                        min(whole, TALLEST) if width > 390 else HEIGHTS[width]
-                    )
-                    Path(PICTURES, f"studio-{name}-{width}.png").write_bytes(picture)
+                if (width, scheme) in ((1280, "light"), (390, "dark")):
+                    photograph(browser, name, width)
+
+
+def photograph(browser: Browser, name: str, width: int) -> None:
+    """Take a picture for the documentation, if it is asked for."""
+    if PICTURES:
+        browser.run("scrollTo(0, 0)")
+        whole = int(browser.run("document.documentElement.scrollHeight"))
+        picture = browser.picture(min(whole, TALLEST) if width > 390 else HEIGHTS[width])
+        Path(PICTURES, f"studio-{name}-{width}.png").write_bytes(picture)
+
+
+def assert_no_text_becomes_code(browser: Browser) -> None:
+    """Neither eval nor a script that is written into the page runs."""
+    tried = (
+        "(() => { const script = document.createElement('script'); script.textContent ="
+        " 'window.ran = true'; document.body.append(script);"
+        " try { return eval('1') } catch (error) { return error.name } })()"
+    )
+    found = browser.send("Runtime.evaluate", expression=tried, allowUnsafeEvalBlockedByCSP=False)
+    assert found["result"]["value"] == "EvalError"
+    assert browser.run("window.ran === undefined") is True
 
 
 def assert_hiding_stays(browser: Browser, root: str) -> None:

@@ -42,6 +42,8 @@ def test_a_run_tells_its_progress_and_its_losses(people, tmp_path):
     assert (job.state, job.exit_code) == (State.DONE, 0), job.output
     assert (tmp_path / "out" / "certificate.json").is_file()
     assert job.losses
+    assert list(job.columns) == ["age", "sex"]
+    assert all(0 <= loss <= 1 for loss in job.columns.values())
     assert job.progress["stage"] in ("write", "done")
 
 
@@ -125,8 +127,12 @@ def test_a_process_that_waited_with_warm_kernels_makes_the_same_release(people, 
 
     for job in asyncio.run(play()):
         assert job.state is State.DONE, job.output
+    words = ["anonymize", "people.csv", "--qi", "age,sex", "--k", "5", "-o", "untold"]
+    untold = [sys.executable, "-P", "-m", "mottle", *words, "--key", "owner.key"]
+    subprocess.run(untold, cwd=tmp_path, check=True, capture_output=True)  # tells no progress
     for name in ("release.csv", "release.parquet"):
-        assert (tmp_path / "warm" / name).read_bytes() == (tmp_path / "cold" / name).read_bytes()
+        made = [(tmp_path / each / name).read_bytes() for each in ("cold", "warm", "untold")]
+        assert made[0] == made[1] == made[2]
     assert not (tmp_path / "taken").exists()
 
 

@@ -102,8 +102,18 @@ def test_every_answer_carries_the_headers(client, known):
     for given in (refused, entered, client.get("/"), client.get("/", headers={"host": "x"})):
         for name, value in HEADERS.items():
             assert given.headers[name] == value
+    stated = {
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cache-control": "no-store",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "x-frame-options": "DENY",
+    }
+    assert stated.items() <= HEADERS.items()
     policy = HEADERS["content-security-policy"]
-    assert policy.startswith("default-src 'none'")
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+    assert "frame-ancestors 'none'" in policy
     assert "form-action 'none'" in policy  # what is typed never becomes an address
     assert "unsafe" not in policy
     assert "http" not in policy

@@ -226,6 +226,18 @@ def _use(here, people: Path) -> None:
     assert "Who loses most" in page
     assert "cannot be measured" not in page
     assert "in the original 0." in page
+    here.post("/use/look", status=422, first=9, second=-1)
+    here.post("/use/look", status=422, first=0)
+    here.post("/use/look", first=0, second=-1)
+    _, found = here.studio.looked
+    assert (found.first, found.second) == ("age", None)
+    assert sum(each.before for each in found.marks) == pytest.approx(1)
+    assert all(each.certain <= each.before <= each.possible for each in found.marks)
+    here.post("/use/look", first=1, second=2)
+    page = here.page("use")
+    for each in here.studio.looked[1].marks:
+        assert f"<td>{each.other}</td>" in page
+        assert f"{100 * each.before:.1f} %" in page
     here.post("/run/try", k="3", l="", beta="", seconds=0)  # pinned questions measure variants
     here.wait_for("variant")
     assert here.studio.project.variants()[0]["error"] is not None
@@ -331,6 +343,7 @@ def test_hostile_names_and_cells_are_shown_as_text_and_named_nowhere_else(
     for address in ("/use/prepare", "/attack/sit"):
         here.post(address)
     here.post("/use/ask", sql='SELECT "{{ 7*7 }}", COUNT(*) FROM release GROUP BY "{{ 7*7 }}"')
+    here.post("/use/look", first=0, second=1)
     here.post("/attack/search", text=HOSTILE[0])
     here.post("/values/example")
     for name in SCREENS:
@@ -413,12 +426,36 @@ def test_what_one_row_is_goes_into_the_schema(visit, people) -> None:
     here.post("/open/unit", unit="household", column=0)
     assert "one row = one household" in here.page("open")
     assert 'unit = "household"' in here.studio.project.state.toml
+    here.post("/promise/choose", k="5", l="", beta="")
+    assert "no household is linked with more than 1 in 5" in here.page("open")
     here.post("/open/unit", unit="row", column=0)
     assert here.studio.project.schema().person is None
     assert "one row = one row" in here.page("open")
     here.post("/open/unit", status=422, unit="nobody", column=0)
     for name in (".studio", "stays-here"):
         assert (people / name).stat().st_mode & 0o077 == 0
+
+
+def test_a_file_written_as_in_germany_is_read_and_the_page_says_how(visit, tmp_path: Path) -> None:
+    towns = ["München", "Köln", "Düsseldorf", "Nürnberg", "köln "]
+    rows = [
+        f"{20 + n % 40};{n % 7},5;{1 + n % 28:02}.03.2024;{towns[n % len(towns)]}"
+        for n in range(60)
+    ]
+    file = tmp_path / "export.csv"
+    file.write_bytes("\r\n".join(["Alter;Wert;Wert;Ort", *rows]).encode("cp1252"))
+    here = visit(tmp_path)
+    refused = here.post("/open/open", status=422, file="export.csv")
+    assert refused["problem"] == "export.csv: duplicate column names: Wert."
+    file.write_bytes("\r\n".join(["Alter;Wert;Tag;Ort", *rows]).encode("cp1252"))
+    here.post("/open/open", file="export.csv")
+    page = here.page("open")
+    assert "encoding cp1252; columns separated by semicolons; decimal mark ,; dates written" in page
+    assert "<td>0.5</td><td>2024-03-01</td>" in page
+    page = here.page("columns")
+    noticed = page.index("What was noticed: stays here")
+    assert noticed < page.index("only in capitals or in spaces") < page.index("Columns by role")
+    assert "First: what is promised" in here.page("run")
 
 
 def test_trees_and_steps_of_values_go_into_the_schema_and_are_undone(visit, people) -> None:

@@ -138,13 +138,7 @@ class Browser:
 
     def click(self, selector: str) -> None:
         """Click into the middle of an element, with the mouse."""
-        found = json.dumps(selector)
-        self.wait(f"document.querySelector({found}) && document.readyState === 'complete'")
-        place = self.run(
-            f"(() => {{ const it = document.querySelector({found});"
-            " it.scrollIntoView({block: 'center'}); const box = it.getBoundingClientRect();"
-            " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
-        )
+        place = self._middle_of(selector)
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             self.send(
                 "Input.dispatchMouseEvent",
@@ -154,6 +148,25 @@ class Browser:
                 button="none" if kind == "mouseMoved" else "left",
                 clickCount=1,
             )
+
+    def _middle_of(self, selector: str) -> list[float]:
+        """Where an element is, once it is there; its page may load again meanwhile."""
+        found = json.dumps(selector)
+        place = None
+        while not isinstance(place, list):
+            self.wait(f"document.querySelector({found}) && document.readyState === 'complete'")
+            with suppress(RefusedError):
+                place = self.run(
+                    f"(() => {{ const it = document.querySelector({found});"
+                    " it.scrollIntoView({block: 'center'}); const box = it.getBoundingClientRect();"
+                    " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+                )
+        return place
+
+    def hover(self, selector: str) -> None:
+        """Move the mouse to the middle of an element."""
+        x, y = self._middle_of(selector)
+        self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def act(self, address: str, begin: Callable[[], None]) -> None:
         """Do something that sends a request, and wait for the page that its answer loads.

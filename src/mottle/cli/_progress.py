@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -14,12 +14,14 @@ from mottle.cli import _jit_cache
 from mottle.cli._console import Console
 from mottle.cli._engine_options import TimeEstimate, duration
 from mottle.pipeline.progress import Progress
-from mottle.utils.progress_lines import tell_progress
+from mottle.utils.progress_lines import is_asked, tell_progress
 
 err = Console(stderr=True)
 
 _COMPILING = ("arrange", "sort", "cut", "chunks", "preview")  # first stages that may call kernels
 _INTERVAL = 30.0  # seconds between lines where there is no terminal
+_TOLD = 0.1  # seconds between lines of JSON about the same stage
+_MEASURED = 0.5  # and between measurements of what every column loses
 KEEPS_BEST = "Ctrl-C keeps the best so far."
 
 # What every stage does, in words.
@@ -68,6 +70,7 @@ def progress_bar(
     """
     waiting = not _jit_cache.done_before()
     words = ProgressWords(seconds, keeps_best)
+    telling = Telling()
     lines = ProgressLines(lambda text: err.print(text, highlight=False, markup=False))
     bar = ProgressBar(
         SpinnerColumn(),
@@ -89,7 +92,8 @@ def progress_bar(
                 often = "once on this machine" if kept else "in every run on this machine"
                 err.print(f"Compiling the numeric kernels, {often} (about half a minute) …")
             text, share = words.of(progress)
-            tell_progress(progress.stage, text, share, progress.gcp)
+            if is_asked():
+                telling.of(progress, words.alone(progress), share)
             bar.tasks[0].total = None if share is None else 1.0  # without a share, it pulses
             bar.update(task, description=text, completed=share or 0.0)
             if bar.disable:
@@ -110,15 +114,16 @@ class ProgressWords:
 
     def of(self, progress: Progress) -> tuple[str, float | None]:
         """Return the words, and the share of the stage that is done if it is known."""
-        text, share = _WORDS.get(progress.stage, progress.stage), progress.share
-        rest = self.estimate.of(progress)
-        improving = progress.stage == "arrange" and progress.gcp is not None
-        if improving:
-            text, rest, share = _IMPROVING, *self._improving()
+        share, rest = progress.share, self.estimate.of(progress)
+        if _is_improving(progress):
+            rest, share = self._improving()
         loss = "" if progress.gcp is None else f", loss {progress.gcp:.4f}"
-        detail = f": {progress.detail}" if progress.detail else ""
-        keeps = f". {KEEPS_BEST}" if improving and self.keeps_best else ""
-        return f"{text}{detail}{rest}{loss}{keeps}", share
+        keeps = f". {KEEPS_BEST}" if _is_improving(progress) and self.keeps_best else ""
+        return f"{_stage(progress)}{rest}{loss}{keeps}", share
+
+    def alone(self, progress: Progress) -> str:
+        """Return the words without the loss, and without what belongs to a terminal."""
+        return f"{_stage(progress)}{self._improving()[0] if _is_improving(progress) else ''}"
 
     def _improving(self) -> tuple[str, float | None]:
         """How long improving takes: until the time is up, or until a pass gains too little."""
@@ -128,6 +133,46 @@ class ProgressWords:
             return "", None
         left = max(self.seconds - (self.now() - self.began), 0.0)
         return f", {duration(left)} left", 1 - left / self.seconds
+
+
+def _is_improving(progress: Progress) -> bool:
+    return progress.stage == "arrange" and progress.gcp is not None
+
+
+def _stage(progress: Progress) -> str:
+    """What is done."""
+    text = _IMPROVING if _is_improving(progress) else _WORDS.get(progress.stage, progress.stage)
+    return f"{text}: {progress.detail}" if progress.detail else text
+
+
+@dataclass
+class Telling:
+    """Tells a program that runs mottle how far it is, and now and then what every column loses.
+
+    A pass over a small table takes a millisecond; nobody wants to know of each.
+    """
+
+    tell: Callable[[str, str, float | None, float | None, Mapping[str, float] | None], None] = (
+        tell_progress
+    )
+    now: Callable[[], float] = time.monotonic
+    stage: str = ""
+    told: float = 0.0
+    measured: float | None = None
+
+    def of(self, progress: Progress, text: str, share: float | None) -> None:
+        """Tell it, unless something was told of the same stage a moment ago."""
+        now = self.now()
+        if progress.stage == self.stage and now - self.told < _TOLD:
+            return
+        self.stage, self.told = progress.stage, now
+        columns: Mapping[str, float] | None = None
+        if progress.by_column is not None and (
+            self.measured is None or now - self.measured >= _MEASURED
+        ):
+            columns = progress.by_column()
+            self.measured = self.now()  # so it takes a small part of the time, whatever the table
+        self.tell(progress.stage, text, share, progress.gcp, columns)
 
 
 @dataclass

@@ -64,6 +64,23 @@ class Scales(NamedTuple):
         """Length of a flat array over all domains."""
         return len(self.position)
 
+    def of_column(self, column: int) -> Scales:
+        """The loss of one column, for records that have no other."""
+        here = slice(column, column + 1)
+        lists, reading = self.lists, self.reading
+        if lists is not None:
+            lists = lists._replace(step=lists.step[here], rows=lists.rows[here])
+        if reading is not None:
+            reading = reading._replace(score=reading.score[here], rate=reading.rate[here])
+        return self._replace(
+            form=self.form[here],
+            step=self.step[here],
+            missing=self.missing[here],
+            offset=self.offset[here],
+            lists=lists,
+            reading=reading,
+        )
+
 
 @njit(cache=True, nogil=True)
 def add_growth(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -21,6 +21,9 @@ class Progress:
     gcp: float | None = None
     share: float | None = None  # of the stage's rows that are done, if it works in parts
     detail: str = ""  # what the stage is at, in words
+    # Measures the loss so far of every column, on a sample; None if it is not known. It is called
+    # while progress is reported or never: the method goes on afterwards.
+    by_column: Callable[[], Mapping[str, float]] | None = None
 
 
 @dataclass
@@ -30,6 +33,7 @@ class Clock:
     on_progress: Callable[[Progress], None]
     seconds: dict[str, float] = field(default_factory=dict)
     gcp: float | None = None
+    by_column: Callable[[], Mapping[str, float]] | None = None  # belongs to the next loss
 
     @classmethod
     def of(cls, on_progress: Callable[[Progress], None] | None) -> Clock:
@@ -38,7 +42,8 @@ class Clock:
 
     def report_loss(self, stage: str, gcp: float) -> None:
         """Report the loss so far."""
-        self.on_progress(Progress(stage, gcp))
+        by_column, self.by_column = self.by_column, None
+        self.on_progress(Progress(stage, gcp, by_column=by_column))
 
     def report_share(self, stage: str, rows: int, done: int) -> None:
         """Report how many of a stage's rows are done."""

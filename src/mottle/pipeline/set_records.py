@@ -21,6 +21,7 @@ from mottle.release.certificate import ColumnFacts, UnitFacts
 from mottle.release.links import Links
 from mottle.release.set_release import check_published, describe_columns, publish
 from mottle.schema.model import Objective, Role, Unit
+from mottle.typing import Float64Array
 
 UNIT = UnitFacts(
     protects=Unit.PERSON, statement="Every set is taken for that of a person of its own."
@@ -55,6 +56,10 @@ class SetRecords:
         """Measure SET12's error rate."""
         lost = error(graph, self.sets, covered)
         return Loss(lost.rate, overall=lost.flipped)
+
+    def loss_by_column(self, parts: Float64Array, objective: Objective) -> dict[str, float]:
+        """Sets have no columns."""
+        return {}
 
     def check_cover(self, graph: Graph, covered: Votes) -> dict[str, Any]:
         """Check invariant 2: every preimage is a possible world."""

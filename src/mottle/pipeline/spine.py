@@ -9,7 +9,7 @@ measured is a `Measurements`, which is summed over parts and becomes a certifica
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -29,7 +29,7 @@ from mottle.pipeline.settings import Settings
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.schema.columns import Objective
-from mottle.typing import Int32Array
+from mottle.typing import Float64Array, Int32Array
 from mottle.utils.csprng import Purpose, Secret
 
 Covered = TypeVar("Covered")
@@ -69,6 +69,9 @@ class Records(Protocol[Covered]):
 
     def loss(self, graph: Graph, covered: Covered, objective: Objective | None) -> Loss:
         """Measure the information loss, and the objective of the run if there is one."""
+
+    def loss_by_column(self, parts: Float64Array, objective: Objective) -> Mapping[str, float]:
+        """Name what every column loses, given how much of the loss of a record each has."""
 
     def check_cover(self, graph: Graph, covered: Covered) -> dict[str, Any]:
         """Check invariant 2, or raise `PrivacyError`; returns what was measured."""
@@ -130,16 +133,22 @@ def run(
     PrivacyError
         An invariant does not hold.
     """
+    objective = settings.objective or Objective.NCP
+
+    def on_columns(parts: Callable[[], Float64Array]) -> None:
+        clock.by_column = lambda: records.loss_by_column(parts(), objective)
+
     with clock.stage("arrange"):
         context = MethodContext(
             seconds=settings.effort,
             seed=secret.public_seed,
             on_progress=partial(clock.report_loss, "arrange"),
+            on_columns=on_columns,
             tiebreak=partial(secret.permutation, Purpose.TIEBREAK),
             preview=partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
             repeatable=settings.keyed,
             bucket_decision=bucket_decision,
-            objective=settings.objective or Objective.NCP,
+            objective=objective,
             options=settings.options,
         )
         arrangement = records.arrange(context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from mottle.encoding.cover import Cover, check_covers, cover
@@ -12,6 +13,7 @@ from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.kernels.graph_loss import objective_loss
+from mottle.kernels.reading_scales import importance_of
 from mottle.loss.ncp import measure
 from mottle.methods.base import Arrangement, Draw, Method, MethodContext
 from mottle.pipeline.spine import Loss, Published
@@ -19,6 +21,7 @@ from mottle.release.links import Links
 from mottle.release.publish import check_published, publish
 from mottle.release.two_tables import INSTEAD, check_two_tables, publish_two_tables
 from mottle.schema.model import Objective, Schema
+from mottle.typing import Float64Array
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,12 @@ class TableRecords:
             return Loss(measured.gcp, measured.ncp)
         reached = objective_loss(graph, self.codes, objective)
         return Loss(measured.gcp, measured.ncp, objective=reached)
+
+    def loss_by_column(self, parts: Float64Array, objective: Objective) -> dict[str, float]:
+        """Take the importance of columns out of their parts of the loss."""
+        losses = parts / importance_of(self.codes_to_arrange, objective)
+        names = [domain.name for domain in self.codes_to_arrange.domains]
+        return dict(zip(names, np.clip(losses, 0.0, 1.0).tolist(), strict=True))
 
     def check_cover(self, graph: Graph, covered: Cover) -> dict[str, Any]:
         """Check invariant 2: every cell contains the values of all its preimages."""

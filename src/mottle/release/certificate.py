@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache
 from importlib import resources
@@ -22,6 +22,7 @@ from mottle.errors import DataError
 from mottle.guarantees.decisions import DecidesBy, in_words
 from mottle.release.evidence_facts import KnownRecordFacts, LimitFacts, RiskFacts
 from mottle.release.facts import Facts, OpenFacts, as_json
+from mottle.release.unit_words import about
 from mottle.schema.context import Context
 from mottle.schema.model import Role, Unit
 from mottle.schema.rules import MOST_RULES, Rule
@@ -366,9 +367,12 @@ class Certificate(Facts):
     seconds: Mapping[str, float] = Field(default_factory=dict)  # by stage
 
     @property
-    def of_rows(self) -> bool:
-        """Whether rows are protected, and nothing is said about people."""
-        return self.unit is not None and self.unit.protects is Unit.ROW
+    def worded(self) -> Callable[[str], str]:
+        """What says of rows or households, if those are protected, what a sentence says of people.
+
+        On certificates of earlier versions, which name no unit, sentences stay as they are.
+        """
+        return about(None if self.unit is None else self.unit.protects)
 
     @property
     def loss(self) -> float:

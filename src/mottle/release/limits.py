@@ -20,7 +20,6 @@ from mottle.release.certificate import (
     MethodFacts,
     ReleaseKind,
 )
-from mottle.release.unit_words import about_rows
 from mottle.schema.model import Role, Unit
 
 __all__ = ["INFERENCE", "bounds_inference", "known_record", "limits_of", "with_audit"]
@@ -97,7 +96,7 @@ def limits_of(
     tuple of LimitFacts
         The most important ones first.
     """
-    worded = about_rows if certificate.of_rows else str
+    worded = certificate.worded
     found = _limits(certificate, similar_values=similar_values, method_of_others=method_of_others)
     return tuple(LimitFacts(code=code, statement=worded(statement)) for code, statement in found)
 

@@ -1,17 +1,17 @@
-"""What one row is taken for, in words; and sentences about people as sentences about rows."""
+"""What one row is taken for, in words; and sentences about people as those about what it is."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mottle.schema.model import Unit
 
-__all__ = ["about_rows", "unit_statement"]
+__all__ = ["about", "unit_statement"]
 
 # In this order. "Somebody", "anyone" and "whoever" are adversaries and stay.
-_WORDS = (
+_OF_ROWS = (
     (r"what somebody infers who", "what anyone infers who"),
     (r"which record belongs to whom", "which record is which row"),
     (r"that a certain person is in the table", "that a certain row is in the table"),
@@ -31,33 +31,65 @@ _WORDS = (
     (r"\bPeople\b", "Rows"),
     (r"\bperson\b", "row"),
     (r"\bpersons\b", "rows"),
+    (r"\ban individual\b", "a row"),
     (r"\bindividuals\b", "rows"),
     (r"\bindividual\b", "row"),
     (r"\bwhom\b", "which"),
 )
 
 
-def about_rows(text: str) -> str:
-    """Say of rows what a sentence says of people.
+_OF_HOUSEHOLDS = (
+    (r"\bbelongs to whom\b", "belongs to which household"),
+    (r"\bis whose\b", "is which household’s"),
+    (r"\bwhom it may belong to\b", "that it may belong to"),
+    (r"\brecords that may be somebody's\b", "records that may be a household’s"),
+    (r"\b(people|a person) who\b", r"\1 that"),
+    (r"\bpeople whom\b", "people that"),
+    (r"\babout somebody who has\b", "about a household that has"),
+    (r"\bwhether somebody has several\b", "whether one has several"),
+    (r"\beverybody['’]s\b", "all households’"),
+    (r"\b(everybody|everyone)\b", "every household"),
+    (r"\bEverybody\b", "Every household"),
+    (r"\bpeople['’]s\b", "households’"),
+    (r"\bPeople['’]s\b", "Households’"),
+    (r"\bperson['’]s\b", "household’s"),
+    (r"\bpeople\b", "households"),
+    (r"\bPeople\b", "Households"),
+    (r"\ban individual\b", "a household"),
+    (r"\b(person|individual)\b", "household"),
+    (r"\b(persons|individuals)\b", "households"),
+)
+_INSTEAD = {Unit.ROW: _OF_ROWS, Unit.HOUSEHOLD: _OF_HOUSEHOLDS}
+
+
+def about(unit: Unit | str | None) -> Callable[[str], str]:
+    """Return a function that says of something else what a sentence says of people.
 
     Parameters
     ----------
-    text : str
-        A sentence in which every row is taken for a person.
+    unit : Unit or None
+        What is protected; None on certificates of earlier versions, which say people.
 
     Returns
     -------
-    str
-        The same about rows.
+    callable
+        From a sentence in which every row is taken for a person to the same about rows or
+        households; for people, the sentence itself.
 
     Examples
     --------
-    >>> about_rows("Every person is in the release exactly once.")
-    'Every row is in the release exactly once.'
+    >>> sentence = "Every person is in the release exactly once."
+    >>> [about(unit)(sentence).partition(" is ")[0] for unit in ("person", "row", "household")]
+    ['Every person', 'Every row', 'Every household']
     """
-    for pattern, word in _WORDS:
-        text = re.sub(pattern, word, text)
-    return text
+    words = () if unit is None else _INSTEAD.get(Unit(unit), ())
+
+    def worded(text: str) -> str:
+        for pattern, word in words:
+            text = re.sub(pattern, word, text)
+        return text
+
+    return worded
 
 
 def unit_statement(unit: Mapping[str, Any], k: int) -> str:
@@ -87,8 +119,8 @@ def unit_statement(unit: Mapping[str, Any], k: int) -> str:
         )
     if unit["protects"] == Unit.HOUSEHOLD:
         return (
-            "Every row is taken for a household: what is said of people is promised to households."
-            " Nothing is promised about single members beyond that."
+            "Every row is taken for a household: households are protected. Nothing is promised"
+            " about single members beyond that."
         )
     column = unit.get("column")
     if column is None:

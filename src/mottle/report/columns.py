@@ -49,6 +49,7 @@ class ColumnReport:
     chart: Markup | None
     why_no_chart: str = ""
     sampled: int | None = None  # number of records that were counted, if not all
+    bars: tuple[Bar, ...] = ()  # of the chart; none for columns of sets
 
 
 def describe_columns(
@@ -127,6 +128,7 @@ def describe(
         chart=chart,
         why_no_chart=_why_not(chart),
         sampled=None if tally.whole else tally.records,
+        bars=tuple(bars),
     )
 
 
@@ -166,7 +168,7 @@ def _apart(sensitive: pa.Table) -> dict[str, Tally]:
 
 
 def _describe_apart(tally: Tally, original: Tally | None) -> ColumnReport:
-    chart = _charted(tally, original)[1]
+    bars, chart = _charted(tally, original)
     return ColumnReport(
         name=tally.column.name,
         role=Role.SENSITIVE,
@@ -177,6 +179,7 @@ def _describe_apart(tally: Tally, original: Tally | None) -> ColumnReport:
         widest=(),
         chart=chart,
         why_no_chart=_why_not(chart),
+        bars=tuple(bars),
     )
 
 

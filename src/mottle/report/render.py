@@ -18,10 +18,10 @@ from jinja2 import (
 
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
-from mottle.release.unit_words import about_rows
+from mottle.release.unit_words import about
 from mottle.report.content import Content, Owner, gather_content
 from mottle.report.svg import meter, percent
-from mottle.schema.model import Role
+from mottle.schema.model import Role, Unit
 from mottle.utils.private_folders import cache_home, private_folder
 
 
@@ -68,12 +68,17 @@ def render(content: Content) -> str:
     str
         A complete HTML page.
     """
-    page = template("report.html.j2", content.certificate.of_rows)
+    unit = content.certificate.unit
+    page = template("report.html.j2", Unit.PERSON if unit is None else unit.protects)
     return page.render(content=content, certificate=content.certificate, Role=Role)
 
 
-class _RowsLoader(PackageLoader):
-    """Loads templates whose own words are about rows; what they insert is left alone."""
+class _WordedLoader(PackageLoader):
+    """Loads templates whose own words are about what is protected; what they insert is left."""
+
+    def __init__(self, protects: Unit) -> None:
+        super().__init__("mottle.report", "templates")
+        self._worded = about(protects)
 
     def get_source(
         self, environment: Environment, template: str
@@ -82,25 +87,24 @@ class _RowsLoader(PackageLoader):
         source, path, current = super().get_source(environment, template)
         parts = re.split(r"(\{\{.*?\}\}|\{%.*?%\})", source, flags=re.DOTALL)
         worded = [
-            re.sub(r'"[^"]* [^"]*"', lambda text: about_rows(text[0]), part)
+            re.sub(r'"[^"]* [^"]*"', lambda text: self._worded(text[0]), part)
             if part.startswith("{")
-            else about_rows(part)
+            else self._worded(part)
             for part in parts
         ]
         return "".join(worded), path, current
 
 
 @cache
-def template(name: str, of_rows: bool = False) -> Template:
-    """A page template of this package, in words about people or about rows."""
-    loader = _RowsLoader if of_rows else PackageLoader
+def template(name: str, protects: Unit = Unit.PERSON) -> Template:
+    """A page template of this package, in words about what is protected."""
     environment = Environment(
-        loader=loader("mottle.report", "templates"),
+        loader=_WordedLoader(protects),
         autoescape=select_autoescape(("html", "j2")),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=_compiled_templates("rows" if of_rows else "people"),
+        bytecode_cache=_compiled_templates(str(protects)),
     )
     environment.filters |= {"percent": percent, "meter": meter, "amount": _amount, "names": _names}
     environment.filters["figure"] = figure

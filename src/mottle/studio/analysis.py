@@ -21,7 +21,8 @@ from mottle.queries import Queries
 from mottle.release.per_person import original_of
 from mottle.report.columns import ColumnReport, describe_columns
 from mottle.report.subgroups import SubgroupLoss
-from mottle.studio.pairs import Pair, pairs_of
+from mottle.studio.closer import Look, look_at_column, look_at_pair
+from mottle.studio.pairs import Pair, joint_of, pairs_of
 from mottle.studio.who_pays import who_pays
 
 _SEED = 1  # of the table that is drawn
@@ -50,7 +51,12 @@ class Analysis:
     @cached_property
     def pairs(self) -> list[Pair]:
         """How much of the associations between columns is kept."""
-        return pairs_of(self.original, self.release.sample(1, seed=_SEED)[0])
+        return pairs_of(self.original, self._drawn)
+
+    @cached_property
+    def _drawn(self) -> pa.Table:
+        """A table that analysts draw."""
+        return self.release.sample(1, seed=_SEED)[0]
 
     @cached_property
     def columns(self) -> list[ColumnReport]:
@@ -107,6 +113,42 @@ class Analysis:
         if found < 0:
             raise UsageError("No record has this cell alone.", "Choose another.")
         return int(found) + 1
+
+    def look(self, first: int, second: int | None) -> Look:
+        """Take a closer look at one column or two.
+
+        Parameters
+        ----------
+        first : int
+            The column's place among `columns`.
+        second : int or None
+            That of another one.
+
+        Returns
+        -------
+        Look
+            What is drawn.
+
+        Raises
+        ------
+        UsageError
+            There is nothing to be drawn.
+        """
+        try:
+            one = self.columns[first]
+            two = one if second is None else self.columns[second]
+        except IndexError:
+            raise UsageError("There is no such column.", "Load the page again.") from None
+        if one is two:
+            return look_at_column(one)
+        for name in (one.name, two.name):
+            known = all(name in table.column_names for table in (self.original, self._drawn))
+            if not known or pa.types.is_nested(self.original.column(name).type):
+                raise UsageError(
+                    "One of these columns cannot be counted in pairs.", "Choose another."
+                )
+        joint = joint_of(self.original, self._drawn, one.name, two.name)
+        return look_at_pair(one.name, two.name, joint)
 
     def ask(self, sql: str) -> Answer:
         """Answer a question from the release, and from the original.

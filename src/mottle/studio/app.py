@@ -27,6 +27,7 @@ from mottle.studio.screens.base import Screen
 from mottle.studio.screens.open import drop
 from mottle.studio.sentence import sentence
 from mottle.studio.state import Studio
+from mottle.studio.vega_bundle import VegaBundle
 from mottle.utils.untrusted.text import parse_json, read_text
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -81,7 +82,7 @@ def make_app(studio: Studio, seal: str) -> Starlette:
         try:
             answer = await act(studio, body)
         except (MottleError, OSError) as error:
-            return _refused(error)
+            return _refused(studio, error)
         studio.events.tell(CHANGED)
         return JSONResponse(answer)
 
@@ -90,9 +91,9 @@ def make_app(studio: Studio, seal: str) -> Starlette:
         try:
             await drop(studio, name, modified, request.stream())
         except TooLargeError as error:
-            return _refused(error, 413)
+            return _refused(studio, error, 413)
         except (MottleError, OSError) as error:
-            return _refused(error)
+            return _refused(studio, error)
         studio.events.tell(CHANGED)
         return JSONResponse({"to": "/"})
 
@@ -100,7 +101,7 @@ def make_app(studio: Studio, seal: str) -> Starlette:
         try:
             studio.project.undo()
         except (MottleError, OSError) as error:
-            return _refused(error)
+            return _refused(studio, error)
         studio.events.tell(CHANGED)
         return JSONResponse({})
 
@@ -119,6 +120,12 @@ def make_app(studio: Studio, seal: str) -> Starlette:
         studio.quit.set()
         return JSONResponse({"left": True})
 
+    vega = VegaBundle()
+
+    async def drawing(request: Request) -> Response:
+        script = await asyncio.to_thread(vega.script)
+        return Response(script, 404 if script is None else 200, media_type=_TYPES[".js"])
+
     async def report(request: Request) -> Response:
         return await asyncio.to_thread(_report, studio)
 
@@ -129,6 +136,7 @@ def make_app(studio: Studio, seal: str) -> Starlette:
             Route("/report", _guarded(report)),
             Route("/quit", leave, methods=["POST"]),
             Route("/undo", _guarded(undo), methods=["POST"]),
+            Route("/static/vega.js", drawing),
             Route("/static/{name}", _static),
             Route("/open/drop", _guarded(dropped), methods=["POST"]),
             Route("/{screen}", _guarded(page)),
@@ -137,10 +145,11 @@ def make_app(studio: Studio, seal: str) -> Starlette:
     )
 
 
-def _refused(error: MottleError | OSError, status: int = 422) -> Response:
+def _refused(studio: Studio, error: MottleError | OSError, status: int = 422) -> Response:
     """What stands in the way of an action; the state is the one before it."""
     if isinstance(error, MottleError):
-        return JSONResponse({"problem": error.problem, "remedy": error.remedy}, status)
+        problem = error.problem.replace(f"{studio.project.folder}/", "")  # where all of it lies
+        return JSONResponse({"problem": problem, "remedy": error.remedy}, status)
     reason = error.strerror or type(error).__name__
     problem = f"A file of the project could not be written: {reason}. Nothing was changed."
     return JSONResponse({"problem": problem, "remedy": "Make room, or check permissions."}, 507)

@@ -28,6 +28,7 @@ from mottle.utils.progress_lines import PROGRESS_FD
 
 _GRACE = 0.7  # seconds between asking a process to end and ending it
 _LONGEST_LINE = 1 << 16
+_MOST_LOSSES = 1000  # points of a curve
 _MOST_OUTPUT = 1 << 20  # characters of what a process prints that are kept
 MEMORY = "MOTTLE_STUDIO_MEMORY"  # of the environment: the most bytes of data of a run
 
@@ -56,8 +57,9 @@ class Job:
     belongs_to: str = ""  # the state of the project when it was started
     module: str = "mottle"  # the program
     state: State = State.WAITING
-    progress: dict[str, Any] = field(default_factory=dict)  # stage, words, share, loss
+    progress: dict[str, Any] = field(default_factory=dict)  # stage, words, share, loss, columns
     losses: list[tuple[float, float]] = field(default_factory=list)  # (seconds, loss)
+    columns: dict[str, float] = field(default_factory=dict)  # what each loses so far, if known
     output: str = ""  # what it printed; messages of mottle quote no cell
     exit_code: int | None = None
     stopped: bool = False  # whether it was asked to stop and keep the best so far
@@ -304,8 +306,13 @@ class Jobs:
 
     def _progressed(self, job: Job, said: dict[str, Any]) -> None:
         job.progress = {key: said.get(key) for key in ("stage", "words", "share", "loss")}
+        if isinstance(said.get("columns"), dict):
+            job.columns = said["columns"]
+            job.progress["columns"] = list(job.columns.items())
         if isinstance(said.get("loss"), float) and job.began is not None:
             job.losses.append((round(time.monotonic() - job.began, 2), said["loss"]))
+            if len(job.losses) > _MOST_LOSSES:
+                del job.losses[1:-1:2]  # a long run is drawn as well by fewer points
         self._on_progress(job)
         self._tell(job)
 

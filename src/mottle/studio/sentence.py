@@ -6,6 +6,8 @@ from mottle.errors import MottleError
 from mottle.schema.model import Role, Unit
 from mottle.studio.state import Studio
 
+_NOBODY = {Unit.HOUSEHOLD: "no household", Unit.ROW: "no row"}
+
 
 def sentence(studio: Studio) -> list[str]:
     """Return the parts of the sentence.
@@ -55,7 +57,8 @@ def _asked(studio: Studio) -> list[str]:
     values = f"a value of {', '.join(names)}" if names else "a sensitive value"
     parts = []
     if "k" in options:
-        parts.append(f"nobody is linked with more than 1 in {options['k']}")
+        nobody = _NOBODY.get(schema.unit or Unit.PERSON, "nobody")
+        parts.append(f"{nobody} is linked with more than 1 in {options['k']}")
     if "l" in options:
         parts.append(f"{values} is believed with at most 1 in {options['l']}")
     if "beta" in options:

@@ -28,6 +28,7 @@ from mottle.release.publish import check_publishable
 from mottle.schema.model import Schema
 from mottle.studio.analysis import Analysis
 from mottle.studio.chair import Chair, Chosen
+from mottle.studio.closer import Look
 from mottle.studio.current import OfRelease
 from mottle.studio.dropped import Dropped
 from mottle.studio.events import CHANGED, Events
@@ -89,6 +90,7 @@ class Studio:
     chosen: Chosen = field(default_factory=Chosen)  # whom the owner attacks
     second: tuple[str, Chair] | None = None  # another release of the table, by its folder
     explained: tuple[str, RowExplanation] | None = None  # by release: why a record's cells are wide
+    looked: tuple[str, Look] | None = None  # by release: a closer look at columns
     analysis: OfRelease[Analysis] = field(init=False)
     chair: OfRelease[Chair] = field(init=False)
 

@@ -52,7 +52,14 @@ from mottle.methods.buckets.records import BucketRecords, TableRecords
 from mottle.methods.buckets.tiers import Tier, tiers_of
 from mottle.methods.buckets.tree import Knowledge, Node, grow
 from mottle.methods.buckets.waves import published_tables, random_rank, wave_counts
-from mottle.methods.refinement import INTERRUPTED, PASSES, Refined, mean_loss, refine
+from mottle.methods.refinement import (
+    INTERRUPTED,
+    PASSES,
+    Refined,
+    column_losses,
+    mean_loss,
+    refine,
+)
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _OFFERS = Capability.CAPS | Capability.GROUP_CAPS | Capability.KNOWN_RECORDS
@@ -340,6 +347,12 @@ class _Part:
         metric = self.objective(context)
         return mean_loss(metric, self.ordered, self.preimages) * self.layout.in_buckets
 
+    def column_losses(self, context: MethodContext) -> Float64Array:
+        """[d]: how much of the mean loss of the records in buckets is each column's."""
+        if not self.layout.in_buckets:
+            return np.zeros(self.ordered.shape[1])
+        return column_losses(self.objective(context), self.ordered, self.preimages)
+
     def refine(self, context: MethodContext) -> Refined | None:
         """Exchange preimages between the same two buckets, within the time limit."""
         if not self.layout.in_buckets or context.seconds == 0:
@@ -365,6 +378,11 @@ def _refine(parts: Sequence[_Part], context: MethodContext) -> object:
     losses = np.array([part.loss(context) for part in parts])
     records = np.array([part.layout.in_buckets for part in parts])
     context.on_progress(losses.sum() / max(records.sum(), 1))
+
+    def by_column() -> Float64Array:
+        parts_of_loss = [each.column_losses(context) * each.layout.in_buckets for each in parts]
+        return np.asarray(sum(parts_of_loss) / records.sum())
+
     passes, ended = 0, []
     for place, part in enumerate(parts):
 
@@ -373,7 +391,11 @@ def _refine(parts: Sequence[_Part], context: MethodContext) -> object:
             context.on_progress(losses.sum() / records.sum())
 
         share = context.share(records[place] / max(records.sum(), 1))
-        refined = part.refine(replace(share, on_progress=on_progress))
+
+        def on_columns(_: object) -> None:
+            context.on_columns(by_column)
+
+        refined = part.refine(replace(share, on_progress=on_progress, on_columns=on_columns))
         if refined is not None:
             passes += refined.passes
             ended.append(refined.ended)

@@ -16,6 +16,7 @@ from mottle.errors import UsageError
 from mottle.inspection import InspectedColumn
 from mottle.schema.model import Column, Role, Schema
 from mottle.studio.exposure import curve
+from mottle.studio.pairs import is_on_a_line, on_a_line
 from mottle.studio.screens.base import Mark, Screen, number_of, text_of
 from mottle.studio.state import Opened, Studio, schema_text
 from mottle.studio.stating import state_context
@@ -98,14 +99,14 @@ def _content(studio: Studio) -> dict[str, Any]:
 
 
 def bars_of(values: pa.ChunkedArray) -> list[tuple[int, float, float]]:
-    """A small histogram: numbers in equal steps, other values by how often they occur."""
+    """A small histogram: numbers and times in equal steps, others by how often they occur."""
     filled = values.drop_null()
     if len(filled) == 0 or pa.types.is_nested(values.type):
         return []
     if pa.types.is_dictionary(values.type):
         filled = pc.cast(filled, values.type.value_type)
-    if pa.types.is_integer(filled.type) or pa.types.is_floating(filled.type):
-        numbers = np.asarray(pc.cast(filled, pa.float64(), safe=False))
+    if is_on_a_line(filled.type):
+        numbers = on_a_line(filled)
         numbers = numbers[np.isfinite(numbers)]
         counts = np.histogram(numbers, _BARS)[0] if len(numbers) else np.zeros(1)
     else:

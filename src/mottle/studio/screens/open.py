@@ -16,6 +16,7 @@ from mottle.errors import MottleError, UsageError
 from mottle.io.atomic_write import staged
 from mottle.io.projects.imported import NOTES
 from mottle.schema.model import Column, Role, Unit
+from mottle.schema.reading import ReadOptions
 from mottle.studio.dropped import ARX, TABLES
 from mottle.studio.elsewhere import open_arx, open_database, projects_of
 from mottle.studio.layout import DROPPED
@@ -63,6 +64,7 @@ def _content(studio: Studio) -> dict[str, Any]:
         "demo": None if (folder / _DEMO).exists() else _DEMO,
         "opened": opened,
         "rows": [] if opened is None else _rows(opened),
+        "reading": "" if opened is None else _reading(opened.found.reading),
         "unit": unit,
     }
 
@@ -84,6 +86,24 @@ def _rows(opened: Opened) -> list[list[str]]:
     part = opened.table.slice(0, SHOWN_ROWS)
     columns = [[_shown(value) for value in column.to_pylist()] for column in part.columns]
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _reading(reading: ReadOptions) -> str:
+    """How the file was read, where that is not as most files are written."""
+    signs = {"\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
+    delimiter = reading.delimiter
+    between = None if delimiter is None else signs.get(delimiter, f"'{delimiter}'")
+    said = {
+        "encoding": reading.encoding,
+        "columns separated by": between,
+        "decimal mark": reading.decimal,
+        "thousands separated by": reading.thousands,
+        "dates written": ", ".join(reading.date_format),
+        "taken for missing": ", ".join(reading.missing),
+        "sheet": reading.sheet,
+        "names of columns in row": reading.header_row,
+    }
+    return "; ".join(f"{words} {value}" for words, value in said.items() if value)
 
 
 def _shown(value: object) -> str:

@@ -33,6 +33,7 @@ def _content(studio: Studio) -> dict[str, Any]:
     job = studio.last("run")
     return {
         "fault": fault,
+        "opened": studio.project.state.wishes.data is not None,
         "seconds": options.get("seconds"),
         "there": _is_there(studio),
         "job": job,

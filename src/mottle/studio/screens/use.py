@@ -16,6 +16,7 @@ from mottle.studio.stating import state_context
 
 _LONGEST = 4000  # letters of a question
 _MOST_PINNED = 20
+_NOTHING_ELSE = -1  # in place of a second column
 
 
 def _measure(studio: Studio) -> Mark:
@@ -30,11 +31,13 @@ def _content(studio: Studio) -> dict[str, Any]:
         return content
     pinned = studio.project.questions
     errors = studio.project.errors()
-    explained = studio.explained
+    explained, looked = studio.explained, studio.looked
     here = release_mark(studio.project.folder / RELEASED)
     return content | {
         "columns": ready.columns,
         "explained": explained[1] if explained is not None and explained[0] == here else None,
+        "look": looked[1] if looked is not None and looked[0] == here else None,
+        "places": {column.name: place for place, column in enumerate(ready.columns)},
         "payers": ready.__dict__.get("payers"),  # computed when they are asked for
         "pairs": ready.__dict__.get("pairs"),
         "names": ready.queries.columns,
@@ -114,6 +117,20 @@ def _explain_row(studio: Studio, body: Mapping[str, Any]) -> None:
     studio.explained = release_mark(studio.project.folder / RELEASED), found
 
 
+async def _look(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Take a closer look at one column or two."""
+    _check_there(studio)
+    first = number_of(body, "first")
+    second = None if body.get("second") == _NOTHING_ELSE else number_of(body, "second")
+
+    def look() -> None:
+        found = studio.analysis.prepare().look(first, second)
+        studio.looked = release_mark(studio.project.folder / RELEASED), found
+
+    await asyncio.to_thread(look)
+    return {}
+
+
 def _answer_pinned(studio: Studio) -> None:
     """Answer all pinned questions and keep how far the release is off."""
     analysis = studio.analysis.prepare()
@@ -152,5 +169,6 @@ USE = Screen(
         "pin": _pin,
         "unpin": _unpin,
         "explain": _explain,
+        "look": _look,
     },
 )

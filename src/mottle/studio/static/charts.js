@@ -27,7 +27,6 @@ export function draw(chart, losses) {
   chart.dataset.high = high;
   for (const line of lines) {
     add(chart, "line", { class: "other", x1: 50, y1: height(line.loss), x2: 630, y2: height(line.loss) });
-    add(chart, "text", { x: 60, y: height(line.loss) - 4 }, `${line.words}, on a sample: ${(100 * line.loss).toFixed(1)} %`);
   }
   if (wished !== null) {
     add(chart, "line", { class: "wished", x1: 50, y1: height(wished), x2: 630, y2: height(wished) });
@@ -38,6 +37,9 @@ export function draw(chart, losses) {
     return `${x.toFixed(1)} ${height(loss).toFixed(1)}`;
   };
   add(chart, "path", { d: "M" + losses.map(place).join("L") });
+  for (const line of lines) { // in front of the curve
+    add(chart, "text", { x: 60, y: height(line.loss) - 4 }, `${line.words}, on a sample: ${(100 * line.loss).toFixed(1)} %`);
+  }
   add(chart, "text", { x: 0, y: 24 }, `${(100 * high).toFixed(1)} %`);
   add(chart, "text", { x: 0, y: 174 }, `${(100 * low).toFixed(1)} %`);
   add(chart, "text", { x: 560, y: 194 }, `${(from + span).toFixed(0)} s`);
@@ -48,6 +50,34 @@ export const enough = document.querySelector("[data-enough]");
 export const losses = live ? JSON.parse(live.dataset.losses) : [];
 for (const chart of document.querySelectorAll("svg.curve[data-losses]")) {
   draw(chart, chart === live ? losses : JSON.parse(chart.dataset.losses));
+}
+
+// What each column loses, while a run goes on; the rows are those of the page that is loaded then.
+export function drawColumns(columns) {
+  const place = document.querySelector("[data-live-columns]");
+  if (!place || columns.length === 0) return;
+  const most = Math.max(...columns.map(([, loss]) => loss), 0.0001);
+  const rows = columns.map(([name, loss]) => {
+    const said = `${(100 * loss).toFixed(1)} %`;
+    const row = document.createElement("tr");
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = name;
+    const number = document.createElement("td");
+    number.className = "count";
+    number.textContent = said;
+    const drawn = document.createElement("td");
+    const chart = document.createElementNS(SVG, "svg");
+    for (const [key, value] of [["class", "belief"], ["viewBox", "0 0 100 12"], ["preserveAspectRatio", "none"],
+      ["role", "img"], ["aria-label", said]]) chart.setAttribute(key, value);
+    add(chart, "rect", { class: "track", x: 0, y: 2, width: 100, height: 8 });
+    add(chart, "rect", { class: "bar", x: 0, y: 2, width: ((100 * loss) / most).toFixed(1), height: 8 });
+    drawn.append(chart);
+    row.append(head, number, drawn);
+    return row;
+  });
+  place.querySelector("tbody").replaceChildren(...rows);
+  place.hidden = false;
 }
 
 // Follow the pointer over a chart: called with places in its own units, and whether it was let go.

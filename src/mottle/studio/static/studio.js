@@ -1,6 +1,6 @@
 // The pages of the studio: requests with the seal, live progress, keys. State lives in the server.
 
-import { draw, enough, live, losses } from "./charts.js";
+import { draw, drawColumns, enough, live, losses } from "./charts.js";
 import { upload } from "./drag.js";
 import { contentOf, go, page, post } from "./requests.js";
 
@@ -95,6 +95,7 @@ if (last !== null) document.querySelector(`select[data-role="${Number(last)}"]`)
 
 // What happens in the server.
 const working = document.querySelector("[data-job]");
+let said = { stage: null, until: 0 };
 const seen = document.querySelector('meta[name="seen"]').content; // what has changed since is told
 const events = new EventSource(`/events?seen=${seen}`);
 events.addEventListener("job", (event) => {
@@ -104,10 +105,15 @@ events.addEventListener("job", (event) => {
     if (live || working.dataset.job !== "run") go();
     return;
   }
-  if (job.progress.words) working.textContent = job.progress.words;
+  const lost = typeof job.progress.loss === "number" ? `, ${(100 * job.progress.loss).toFixed(1)} % lost so far` : "";
+  if (job.progress.words && (job.progress.stage !== said.stage || Date.now() > said.until)) { // it is read aloud
+    said = { stage: job.progress.stage, until: Date.now() + 3000 };
+    working.textContent = job.progress.words + lost;
+  }
   if (live && typeof job.progress.loss === "number") {
     losses.push([job.seconds, job.progress.loss]);
     draw(live, losses);
+    if (job.progress.columns) drawColumns(job.progress.columns);
   }
 });
 events.addEventListener("changed", () => {
@@ -118,6 +124,9 @@ events.addEventListener("changed", () => {
 events.addEventListener("reload", () => go());
 window.addEventListener("beforeunload", () => { page.leaving = true; });
 window.addEventListener("pagehide", () => events.close());
+
+// What only a few pages need.
+if (document.querySelector("[data-look]")) import("./closer.js");
 
 // What a page needs that takes a while: it is asked for at once, and the page loads again then.
 const wanted = document.querySelector("[data-now]");

@@ -23,6 +23,7 @@ from mottle.pipeline.spine import Loss, Published
 from mottle.release.links import Links
 from mottle.release.set_release import based_items
 from mottle.schema.columns import Objective
+from mottle.typing import Float64Array
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,10 @@ class SetsOfChunk:
     def loss(self, graph: Graph, covered: Votes, objective: Objective | None) -> Loss:
         """Measure SET12's error rate."""
         return self.sets.loss(graph, covered, objective)
+
+    def loss_by_column(self, parts: Float64Array, objective: Objective) -> dict[str, float]:
+        """Sets have no columns."""
+        return self.sets.loss_by_column(parts, objective)
 
     def check_cover(self, graph: Graph, covered: Votes) -> dict[str, Any]:
         """Check invariant 2: every preimage is a possible world."""
