@@ -162,6 +162,28 @@ def test_a_release_of_rows_never_says_person(hospital: pa.Table, guarantee) -> N
     assert certificate.unit.statement in html.unescape(report_html(release))
 
 
+@pytest.mark.parametrize("guarantee", [KAnonymity(5), BetaLikeness(3)])
+def test_a_release_of_households_never_says_person(hospital: pa.Table, guarantee) -> None:
+    schema = schema_of(identifying=["patient"], unit="household")
+    release = mottle.anonymize(hospital, schema, guarantee, effort=0, seed=1)
+    certificate = release.certificate
+    assert certificate.risk.counts == "household"
+    sentences = [certificate.guarantee.statement, certificate.unit.statement, *certificate.notes]
+    sentences += [limit.statement for limit in certificate.limits]
+    for finding in certificate.audit.findings:
+        sentences += [finding.title, finding.assumes, finding.measure]
+    audited = release.audit(hospital, adversaries=["linkage", "assignments"])
+    assert audited.subject == "households"
+    for finding in audited.findings:
+        sentences += [finding.title, finding.assumes, finding.measure]
+    page = text_of(report_html(release))
+    for sentence in [*sentences, page]:
+        found = re.search(r"\b(person|people|persons)\b", sentence, re.IGNORECASE)
+        assert not found, sentence[max(found.start() - 80, 0) : found.end() + 40]
+    assert "may belong to any one household" in page
+    assert "households that no other equals" in page
+
+
 def test_a_release_of_people_says_so(hospital: pa.Table) -> None:
     release = mottle.anonymize(hospital, schema_of(person="patient"), KAnonymity(5), effort=0)
     page = text_of(report_html(release))

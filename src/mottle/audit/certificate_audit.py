@@ -14,6 +14,7 @@ from mottle.audit.report import AuditReport, Finding, Outcome
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
 from mottle.release.certificate import AUDITS, AuditSummary, Check, FindingFacts, OwnerVerdict
+from mottle.schema.model import Unit
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def basic_audit(
     guarantee: Guarantee,
     checks: Sequence[Check],
     *,
-    of_rows: bool = False,
+    unit: Unit | None = None,
 ) -> AuditSummary:
     """Audit a run by the matches and shares along its graph's edges.
 
@@ -63,8 +64,8 @@ def basic_audit(
         What is promised.
     checks : sequence of Check
         The checks of the run's invariants, as on the certificate.
-    of_rows : bool
-        Whether rows are protected, and not people.
+    unit : Unit, optional
+        What is protected: people by default.
 
     Returns
     -------
@@ -84,8 +85,8 @@ def basic_audit(
         for name, outcome in outcomes.items()
     ]
     report = AuditReport(records, guarantee.describe(), tuple(findings))
-    of_rows = of_rows or shares is not None
-    return public_audit(report.about_rows() if of_rows else report, AUDITS[0])
+    counted = Unit.ROW if shares is not None else unit or Unit.PERSON
+    return public_audit(report.about(counted) if counted != Unit.PERSON else report, AUDITS[0])
 
 
 def public_audit(report: AuditReport, level: str) -> AuditSummary:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mottle.release.unit_words import about_rows
+from mottle.release.unit_words import words_about
+from mottle.schema.model import Unit
 from mottle.utils.html import html_table
 
 FOR_OWNER = "for_owner"  # details with what columns of the original determine
@@ -135,13 +136,15 @@ class AuditReport:
     seconds: Mapping[str, float] = field(default_factory=dict)
     subject: str = "people"  # what the rows are taken for
 
-    def about_rows(self, subject: str = "rows") -> AuditReport:
-        """Return the report in words about rows, where rows are not people.
+    def about(self, unit: Unit, subject: str = "") -> AuditReport:
+        """Return the report in words about rows or households, where rows are not people.
 
         Parameters
         ----------
+        unit : Unit
+            What is protected.
         subject : str
-            What the rows are taken for.
+            What the rows are taken for; by default the unit's name.
 
         Returns
         -------
@@ -149,23 +152,24 @@ class AuditReport:
             The same figures. Adversaries who count people keep their words; they are left out
             where they do not apply.
         """
+        worded = words_about(unit)
         findings = tuple(
             finding
             if finding.adversary in OF_PEOPLE
             else replace(
                 finding,
-                title=about_rows(finding.title),
-                assumes=about_rows(finding.assumes),
-                measure=about_rows(finding.measure),
+                title=worded(finding.title),
+                assumes=worded(finding.assumes),
+                measure=worded(finding.measure),
                 details={
-                    name: about_rows(value) if isinstance(value, str) else value
+                    name: worded(value) if isinstance(value, str) else value
                     for name, value in finding.details.items()
                 },
             )
             for finding in self.findings
             if not (finding.adversary in OF_PEOPLE and "does_not_apply" in finding.details)
         )
-        return replace(self, findings=findings, subject=subject)
+        return replace(self, findings=findings, subject=subject or f"{unit}s")
 
     @property
     def passed(self) -> bool:

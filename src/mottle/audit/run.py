@@ -30,7 +30,7 @@ from mottle.release.data import ReleaseData
 from mottle.release.links import Links
 from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
-from mottle.schema.model import Schema
+from mottle.schema.model import Schema, Unit
 
 SAMPLE = 1_000_000  # the number of people up to which everybody is examined
 
@@ -162,9 +162,9 @@ def audit_release(
         seconds=seconds,
     )
     if view.whose is not None and np.bincount(view.whose).max() > 1:
-        return report.about_rows(f"rows of {int(view.whose.max()) + 1:,} people")
-    of_rows = released.certified is not None and released.certified.of_rows
-    return report.about_rows() if of_rows else report
+        return report.about(Unit.ROW, f"rows of {int(view.whose.max()) + 1:,} people")
+    unit = None if released.certified is None else released.certified.protects
+    return report if unit in (None, Unit.PERSON) else report.about(unit)
 
 
 def _read(

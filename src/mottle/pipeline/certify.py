@@ -44,7 +44,7 @@ from mottle.release.evidence_facts import RiskFigures
 from mottle.release.formula_guard import GUARD
 from mottle.release.limits import known_record, limits_of
 from mottle.release.unchanged import certified, warnings_about
-from mottle.release.unit_words import about_rows
+from mottle.release.unit_words import words_about
 from mottle.risk.certified import PersonShares, risk_by_graph
 from mottle.schema.context import Context
 from mottle.schema.model import Role, Schema, Unit
@@ -188,8 +188,8 @@ def certify(
         entries["rules"] = tuple(rules)
     if unit is not None:
         entries["unit"] = unit
-    of_rows = unit is not None and unit.protects is Unit.ROW
-    worded = about_rows if of_rows else str
+    protects = None if unit is None else unit.protects
+    worded = words_about(protects)
     similar = _similar_values(guarantee, sensitive)
     certificate = Certificate(
         format=Certificate.model_fields["format"].default,
@@ -219,7 +219,7 @@ def certify(
         seed=settings.seed,
         checks=checks,
         audit=basic_audit(
-            None if two_tables else matches, total.rows, demand, guarantee, checks, of_rows=of_rows
+            None if two_tables else matches, total.rows, demand, guarantee, checks, unit=protects
         ),
         notes=tuple(
             worded(note)
@@ -233,7 +233,7 @@ def certify(
                 *_price_of_groups(method, total),
             )
         ),
-        risk=_risk(total, risk_before, shares, of_rows=of_rows, two_tables=two_tables),
+        risk=_risk(total, risk_before, shares, unit=protects, two_tables=two_tables),
         known_record=known_record(method),
         formula_guard=GUARD,
         sha256={},
@@ -266,13 +266,13 @@ def _risk(
     before: RiskFigures,
     shares: PersonShares | None,
     *,
-    of_rows: bool,
+    unit: Unit | None,
     two_tables: bool,
 ) -> RiskFacts:
     """How easily people are found; where quasi-identifiers are exact, as easily as before."""
     after = risk_by_graph(total.rows, total.degrees, total.people.get("largest_share"), shares)
     return RiskFacts(
-        counts=Unit.ROW if of_rows else Unit.PERSON,
+        counts=unit or Unit.PERSON,
         before=before,
         after=before if two_tables else after,
     )

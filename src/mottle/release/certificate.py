@@ -365,9 +365,14 @@ class Certificate(Facts):
     seconds: Mapping[str, float] = Field(default_factory=dict)  # by stage
 
     @property
+    def protects(self) -> Unit | None:
+        """What is protected: people, households or rows; None in files of earlier versions."""
+        return None if self.unit is None else self.unit.protects
+
+    @property
     def of_rows(self) -> bool:
         """Whether rows are protected, and nothing is said about people."""
-        return self.unit is not None and self.unit.protects is Unit.ROW
+        return self.protects is Unit.ROW
 
     @property
     def loss(self) -> float:

@@ -20,7 +20,7 @@ from mottle.release.certificate import (
     MethodFacts,
     ReleaseKind,
 )
-from mottle.release.unit_words import about_rows
+from mottle.release.unit_words import words_about
 from mottle.schema.model import Role, Unit
 
 __all__ = ["INFERENCE", "bounds_inference", "known_record", "limits_of", "with_audit"]
@@ -97,7 +97,7 @@ def limits_of(
     tuple of LimitFacts
         The most important ones first.
     """
-    worded = about_rows if certificate.of_rows else str
+    worded = words_about(certificate.protects)
     found = _limits(certificate, similar_values=similar_values, method_of_others=method_of_others)
     return tuple(LimitFacts(code=code, statement=worded(statement)) for code, statement in found)
 

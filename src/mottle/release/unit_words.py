@@ -1,14 +1,14 @@
-"""What one row is taken for, in words; and sentences about people as sentences about rows."""
+"""What one row is taken for, in words; sentences about people as ones about rows or households."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mottle.schema.model import Unit
 
-__all__ = ["about_rows", "unit_statement"]
+__all__ = ["about_households", "about_rows", "unit_statement", "words_about"]
 
 # In this order. "Somebody", "anyone" and "whoever" are adversaries and stay.
 _WORDS = (
@@ -34,7 +34,31 @@ _WORDS = (
     (r"\bindividuals\b", "rows"),
     (r"\bindividual\b", "row"),
     (r"\bwhom\b", "which"),
+    (r"\bher record\b", "its record"),
 )
+_HOUSEHOLDS = (
+    (r"people whom nobody equals", "households that no other equals"),
+    (r"record belongs to whom\b", "record belongs to which household"),
+    (r"somebody who has several rows", "a household that has several rows"),
+    (r"whether somebody has several", "whether one has several"),
+    (r"\b(everybody|everyone)['’]s\b", "all households’"),
+    (r"\b(everybody|everyone)\b", "every household"),
+    (r"\bEverybody\b", "Every household"),
+    (r"\bpeople['’]s\b", "households’"),
+    (r"\bperson['’]s\b", "household’s"),
+    (r"\bpeople\b", "households"),
+    (r"\bPeople\b", "Households"),
+    (r"\bperson\b", "household"),
+    (r"\b(persons|individuals)\b", "households"),
+    (r"\bindividual\b", "household"),
+    (r"\bher record\b", "its record"),
+)
+
+
+def _replaced(text: str, words: Sequence[tuple[str, str]]) -> str:
+    for pattern, word in words:
+        text = re.sub(pattern, word, text)
+    return text
 
 
 def about_rows(text: str) -> str:
@@ -55,9 +79,55 @@ def about_rows(text: str) -> str:
     >>> about_rows("Every person is in the release exactly once.")
     'Every row is in the release exactly once.'
     """
-    for pattern, word in _WORDS:
-        text = re.sub(pattern, word, text)
-    return text
+    return _replaced(text, _WORDS)
+
+
+def about_households(text: str) -> str:
+    """Say of households what a sentence says of people.
+
+    Parameters
+    ----------
+    text : str
+        A sentence in which every row is taken for a person.
+
+    Returns
+    -------
+    str
+        The same about households.
+
+    Examples
+    --------
+    >>> about_households("At least 5 records may belong to any one person.")
+    'At least 5 records may belong to any one household.'
+    """
+    return _replaced(text, _HOUSEHOLDS)
+
+
+def words_about(unit: Unit | None) -> Callable[[str], str]:
+    """Return what turns a sentence about people into one about what is protected.
+
+    Parameters
+    ----------
+    unit : Unit or None
+        What is protected; None on certificates of earlier versions.
+
+    Returns
+    -------
+    callable
+        A function from a sentence to a sentence.
+
+    Examples
+    --------
+    >>> words_about(Unit.HOUSEHOLD)("Every person"), words_about(None)("Every person")
+    ('Every household', 'Every person')
+    """
+    match unit:
+        case Unit.ROW:
+            return about_rows
+        case Unit.HOUSEHOLD:
+            return about_households
+        case _:
+            return str
 
 
 def unit_statement(unit: Mapping[str, Any], k: int) -> str:
@@ -87,7 +157,7 @@ def unit_statement(unit: Mapping[str, Any], k: int) -> str:
         )
     if unit["protects"] == Unit.HOUSEHOLD:
         return (
-            "Every row is taken for a household: what is said of people is promised to households."
+            "Every row is taken for a household, and what is promised is promised to households."
             " Nothing is promised about single members beyond that."
         )
     column = unit.get("column")

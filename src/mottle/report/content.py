@@ -13,7 +13,7 @@ from typing import Any
 from mottle.release.certificate import Certificate, LimitFacts
 from mottle.release.data import ReleaseData
 from mottle.release.set_release import SetReleaseData
-from mottle.release.unit_words import about_rows
+from mottle.release.unit_words import words_about
 from mottle.report.body import EXAMPLES, Body, Examples, Owner
 from mottle.report.checklists import Checklist, checklists_of
 from mottle.report.columns import roles
@@ -147,7 +147,7 @@ def gather_content(
         body = table_body(release, certificate, owner)
     shown_warnings = list(warnings(certificate))
     today = dt.date.today()
-    worded = about_rows if certificate.of_rows else str
+    worded = words_about(certificate.protects)
     return Content(
         **vars(body),
         internal=owner is not None,

@@ -18,10 +18,10 @@ from jinja2 import (
 
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
-from mottle.release.unit_words import about_rows
+from mottle.release.unit_words import words_about
 from mottle.report.content import Content, Owner, gather_content
 from mottle.report.svg import meter, percent
-from mottle.schema.model import Role
+from mottle.schema.model import Role, Unit
 from mottle.utils.private_folders import cache_home, private_folder
 
 
@@ -68,12 +68,14 @@ def render(content: Content) -> str:
     str
         A complete HTML page.
     """
-    page = template("report.html.j2", content.certificate.of_rows)
+    page = template("report.html.j2", content.certificate.protects)
     return page.render(content=content, certificate=content.certificate, Role=Role)
 
 
-class _RowsLoader(PackageLoader):
-    """Loads templates whose own words are about rows; what they insert is left alone."""
+class _WordedLoader(PackageLoader):
+    """Loads templates whose own words are about rows or households, not what they insert."""
+
+    worded: Callable[[str], str] = staticmethod(str)
 
     def get_source(
         self, environment: Environment, template: str
@@ -81,26 +83,27 @@ class _RowsLoader(PackageLoader):
         """Return the source of a template, its path, and whether it is up to date."""
         source, path, current = super().get_source(environment, template)
         parts = re.split(r"(\{\{.*?\}\}|\{%.*?%\})", source, flags=re.DOTALL)
-        worded = [
-            re.sub(r'"[^"]* [^"]*"', lambda text: about_rows(text[0]), part)
+        found = [
+            re.sub(r'"[^"]* [^"]*"', lambda text: self.worded(text[0]), part)
             if part.startswith("{")
-            else about_rows(part)
+            else self.worded(part)
             for part in parts
         ]
-        return "".join(worded), path, current
+        return "".join(found), path, current
 
 
 @cache
-def template(name: str, of_rows: bool = False) -> Template:
-    """A page template of this package, in words about people or about rows."""
-    loader = _RowsLoader if of_rows else PackageLoader
+def template(name: str, unit: Unit | None = None) -> Template:
+    """A page template of this package, in words about people, households or rows."""
+    loader = _WordedLoader("mottle.report", "templates")
+    loader.worded = words_about(unit)
     environment = Environment(
-        loader=loader("mottle.report", "templates"),
+        loader=loader,
         autoescape=select_autoescape(("html", "j2")),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=_compiled_templates("rows" if of_rows else "people"),
+        bytecode_cache=_compiled_templates(str(unit or Unit.PERSON)),
     )
     environment.filters |= {"percent": percent, "meter": meter, "amount": _amount, "names": _names}
     environment.filters["figure"] = figure

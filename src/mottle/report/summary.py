@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mottle.release.certificate import Certificate, ReleaseKind
 from mottle.release.evidence_facts import RiskFigures
 from mottle.release.limits import INFERENCE
-from mottle.release.unit_words import about_rows
+from mottle.release.unit_words import words_about
 from mottle.report.svg import percent
 from mottle.report.wording import limits
 from mottle.schema.context import Context
@@ -107,7 +107,7 @@ def summary_of(certificate: Certificate) -> Summary:
         The facts, worded.
     """
     found = [limit.code for limit in limits(certificate)]
-    worded = about_rows if certificate.of_rows else str
+    worded = words_about(certificate.protects)
     known = certificate.known_record
     return Summary(
         released=_released(certificate),
@@ -165,9 +165,9 @@ def _risk(certificate: Certificate) -> list[RiskLine]:
     risk = certificate.risk
     if risk is None:
         return []
-    who = "rows" if certificate.of_rows else "people"
+    worded = words_about(certificate.protects)
     lines = (
-        (f"{who} whom nobody equals", "unique", "unique"),
+        ("people whom nobody equals", "unique", "unique"),
         ("highest chance to be found, of those known to be in it", "prosecutor", None),
         ("the same on average", "prosecutor, mean", "prosecutor_mean"),
         ("of those not known to be in it, at most", "journalist", "journalist_at_most"),
@@ -175,7 +175,7 @@ def _risk(certificate: Certificate) -> list[RiskLine]:
     )
     return [
         RiskLine(
-            about_rows(title) if certificate.of_rows else title,
+            worded(title),
             known_as,
             _share(risk.before, field or "prosecutor_highest"),
             _share(risk.after, field or "prosecutor_highest"),
