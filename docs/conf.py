@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import runpy
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,7 +44,13 @@ include_patterns = [
 ]
 exclude_patterns = [".*", "**/.*", "build", "dist", "src", "tests", "tools", "paper"]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",  # every name links to its source, which is part of the site
+]
+viewcode_line_numbers = True
 myst_heading_anchors = 4
 autodoc_typehints = "none"  # the docstrings name the types, in fewer words
 autodoc_member_order = "bysource"
@@ -73,6 +80,19 @@ html_theme_options: dict[str, Any] = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_sidebars = {"docs/index": [], "docs/tutorial": []}
+
+# Pages whose examples run in an empty folder, from first to last, and are offered as a program.
+PROGRAMS = (
+    "certificate",
+    "coming-from",
+    "over-time",
+    "queries",
+    "report",
+    "risk",
+    "sets",
+    "tutorial",
+)
+BLOCK: re.Pattern[str] = runpy.run_path(str(ROOT / "tools" / "outputs.py"))["BLOCK"]
 
 LISTS = ("index", "how-to", "reference", "explanation", "project")
 FILE_LINK = re.compile(r"\[[\w/-]+\.md\]\(((?:\.\./)?[\w/-]+\.md(?:#[\w.-]+)?)\)")
@@ -106,7 +126,29 @@ def adapt_source(app: Sphinx, document: str, source: list[str]) -> None:
         text += "\n```{toctree}\n:glob:\n\n/benchmarks/results/*\n```\n"
     elif document == "docs/api":
         text = link_names(text)
+    elif folder == "docs" and name in PROGRAMS:
+        link = f'<a href="../{program_of(name)}" download>{name}.py</a>'
+        text += f"\n---\n\nThe examples of this page as one program: {link}\n"
     source[0] = FILE_LINK.sub(r"[](\1)", text)  # links that read as a file get the page's title
+
+
+def program_of(page: str) -> str:
+    """Where the site has the examples of a page."""
+    return f"_examples/{page}.py"
+
+
+def as_program(page: Path) -> str:
+    """The examples of a page as one program, commands of the shell included."""
+    blocks = list(BLOCK.finditer(page.read_text("utf-8")))
+    lines = [f'"""The examples of docs/{page.name}; run it in an empty folder."""', ""]
+    if any(found["kind"] == "bash" for found in blocks):
+        lines += ["import subprocess", ""]
+    for found in blocks:
+        code = found["code"].rstrip()
+        if found["kind"] == "bash":
+            code = f"subprocess.run({code!r}, shell=True, check=True)"
+        lines += [code, ""]
+    return "\n".join(lines)
 
 
 def link_names(page: str) -> str:
@@ -202,8 +244,8 @@ def draw_dashes(app: Sphinx, doctree: nodes.document, document: str) -> None:
 def write_index(app: Sphinx, error: Exception | None) -> None:
     """Write what lies beside the pages.
 
-    `llms.txt` has a line for each page, `llms-full.txt` the text of all of them, and `index.html`
-    leads from the folder to the first page.
+    `llms.txt` has a line for each page, `llms-full.txt` the text of all of them, `_examples` the
+    examples of some as programs, and `index.html` leads from the folder to the first page.
     """
     if error is not None or app.builder.format != "html":
         return
@@ -215,6 +257,10 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
     for title, path, _ in lists:
         lines += ["", f"## {title}", ""]
         lines += [index_line(*item) for item in list_pages(path)]
+    for name in PROGRAMS:
+        path = out / program_of(name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(as_program(ROOT / "docs" / f"{name}.md"), encoding="utf-8")
     (out / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     pages = [first, *(item for _, path, _ in lists for item in list_pages(path))]
     texts = [path.read_text("utf-8") for _, path, _ in pages if path.suffix == ".md"]

@@ -171,6 +171,33 @@ def stays(
     return decide
 
 
+def surrounds(printed: str, measure: str = "loss", *, within: float = 1.06) -> Decide:
+    """At every x where the paper prints a number: some series comes down to it, some up to it.
+
+    ``printed``: the series that has the paper's numbers; ``within``: the factor up to which two
+    numbers count as the same.
+    """
+
+    def decide(found: Found) -> Verdict:
+        outside, spans = [], []
+        for (group, name, x), numbers in found.figure.printed.items():
+            if name != printed or measure not in numbers:
+                continue
+            own = [p.series for p in found.figure.points if p.group == group and p.x == x]
+            values = [found.value(series, x, measure, group) for series in own]
+            if not own or None in values:
+                return Verdict(None, UNDECIDED)
+            low, high = (_ratio(end(values), numbers[measure]) for end in (min, max))
+            spans.append(f"{_place(found, group, x)}: {low:.3g} to {high:.3g}")
+            if not low <= within or not high >= 1 / within:
+                outside.append(_place(found, group, x))
+        text = f"over the paper's, {'; '.join(spans)}"
+        text += f"; not at {', '.join(outside)}" if outside else ""
+        return Verdict(not outside, text) if spans else Verdict(None, UNDECIDED)
+
+    return decide
+
+
 def both(*parts: Decide) -> Decide:
     """All parts hold."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -82,9 +82,10 @@ def load(
     """The first rows and quasi-identifiers of a table.
 
     ``name`` is "census", "census uniform", "census zipf 0.7" (drawn sensitive values), "census
-    numbers" (all columns as numbers), "coil", "coil 3" (its first three quasi-identifiers),
-    "adult" (NH10: all columns in the order of the file) or "adult 8" (FAST07). ``values`` merges
-    the sensitive values of the census into fewer, by runs of codes (FAST07 §6.2).
+    numbers" (all columns as numbers), "census of natives" (some of its people, see `PEOPLE`),
+    "coil", "coil 3" (its first three quasi-identifiers), "adult" (NH10: all columns in the order of
+    the file) or "adult 8" (FAST07). ``values`` merges the sensitive values of the census into
+    fewer, by runs of codes (FAST07 §6.2).
     """
     kind, *drawn = name.split()
     match kind:
@@ -132,6 +133,10 @@ def _census(
             quasi_identifying=names, sensitive=["occupation"], kinds={"occupation": "category"}
         )
         return Data(table.select([*names, "occupation"]), schema, tuple(names), "occupation")
+    if drawn[:1] == ("of",):
+        everybody = _codes(path_of("census_acs_codes.csv.gz"))
+        some = PEOPLE[drawn[1]](everybody)[:rows]
+        return _plain(everybody.take(pa.array(some)), names, "occupation")
     if drawn:
         theta = float(drawn[1]) if len(drawn) > 1 else 0.0
         table = with_sensitive_values(table, "occupation", OCCUPATIONS, drawn[0], theta, seed=1)
@@ -159,6 +164,40 @@ def _census(
         orders=orders,
     )
     return Data(table, schema, tuple(names), "occupation")
+
+
+def _where(column: str, keep: Callable[[np.ndarray], np.ndarray]) -> Callable:
+    """The rows of people with some values of a column."""
+    return lambda table: np.flatnonzero(keep(table.column(column).to_numpy()))
+
+
+def _evenly(column: str) -> Callable:
+    """All rows, in an order in which rare values of a column come earlier than by chance.
+
+    Values are drawn with weights that fall with the root of their frequency, so that the first n
+    rows hold frequent values less often, and rare ones more often, than everybody does.
+    """
+
+    def order(table: pa.Table) -> np.ndarray:
+        _, code, counts = np.unique(
+            table.column(column).to_numpy(), return_inverse=True, return_counts=True
+        )
+        drawn = np.random.default_rng(1).exponential(size=table.num_rows)
+        return np.argsort(drawn * np.sqrt(counts[code]))
+
+    return order
+
+
+# Rows of the census, in order; the first n of each are a sample of n of these people.
+PEOPLE: dict[str, Callable] = {
+    "others": lambda table: np.arange(table.num_rows)[::-1],
+    "natives": _where("country", lambda codes: codes == np.bincount(codes).argmax()),
+    "rich": _where("salary_class", lambda codes: codes >= np.median(codes)),
+    "poor": _where("salary_class", lambda codes: codes < np.median(codes)),
+    "upto85": _where("age", lambda ages: ages <= 85),
+    "even-ages": _evenly("age"),
+    "even-education": _evenly("education"),
+}
 
 
 def _plain(table: pa.Table, names: Sequence[str], sensitive: str) -> Data:

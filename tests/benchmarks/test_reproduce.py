@@ -9,7 +9,7 @@ from math import isfinite
 import pytest
 
 from benchmarks.reproduce.__main__ import main, selected
-from benchmarks.reproduce.claims import as_printed, below, grows
+from benchmarks.reproduce.claims import as_printed, below, grows, surrounds
 from benchmarks.reproduce.data import FOLDER_VARIABLE
 from benchmarks.reproduce.figure import Claim, Figure, Found, Job, Outcome, Panel, Point
 from benchmarks.reproduce.page import PAGE, page_of, write_page
@@ -129,6 +129,9 @@ def test_figures_are_selected_by_name_paper_and_kind(capsys) -> None:
         ("NH10-14", "AT", 0),
         ("NH10-why-order", "names, last first", 0),
         ("NH10-why-diversity", "HS, largest buckets", 0),
+        ("NH10-why-people", "natives", 0),
+        ("NH10-why-people", "up to 85 years", 0),
+        ("NH10-why-people", "education more even", -1),
         ("HET-2", "HGτ", 0),
         ("HET-3", "nh", -1),
         ("HET-9", "BuReL", 0),
@@ -255,6 +258,9 @@ def test_claims_are_decided_by_the_points() -> None:
     assert as_printed("NH", most=1.06)(found_of(figure, NH=0.1)).holds is True
     assert as_printed("NH", most=1.06)(found_of(figure, NH=0.11)).holds is False
     assert as_printed("HS")(found_of(figure, HS=0.1, NH=0.1)).holds is None
+    assert surrounds("NH")(found_of(figure, HS=0.05, NH=0.12)).holds is True
+    assert surrounds("NH")(found_of(figure, HS=0.11, NH=0.12)).holds is False
+    assert surrounds("NH")(found_of(figure, HS=0.11)).holds is None
 
 
 def test_the_page_is_made_of_kept_points(tmp_path) -> None:

@@ -113,3 +113,19 @@ def test_public_names_are_documented_with_parameters_and_examples(site: Path) ->
     assert 'href="api/mottle.html#mottle.anonymize"' in (site / "docs" / "api.html").read_text(
         "utf-8"
     )
+
+
+def test_names_link_to_their_source(site: Path, pages: dict[Path, Page]) -> None:
+    linked = pages[site / "docs" / "api" / "mottle.html"].links
+    assert "../../_modules/mottle/pipeline/anonymize.html#anonymize" in linked
+
+
+def test_examples_can_be_downloaded_as_programs(site: Path, pages: dict[Path, Page]) -> None:
+    programs = sorted((site / "_examples").glob("*.py"))
+    assert len(programs) >= 8
+    for path in programs:
+        compile(path.read_text("utf-8"), path.name, "exec")
+        page = pages[site / "docs" / f"{path.stem}.html"]
+        assert f"../_examples/{path.name}" in page.links
+    tutorial = (site / "_examples" / "tutorial.py").read_text("utf-8")
+    assert tutorial.index("write_csv(patients") < tutorial.index("mottle inspect patients.csv")

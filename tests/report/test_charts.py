@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from mottle.evaluation.cell_counts import Tally
 from mottle.release.column import PublishedColumn
+from mottle.report.columns import _bars
 from mottle.report.histogram_bins import bins_of
 from mottle.report.svg import Bar, _levels, horizontal, vertical
 from mottle.schema.model import Role
@@ -49,3 +50,17 @@ def test_values_that_have_an_order_keep_it() -> None:
     assert found is not None
     assert found.labels[0] == "v0 … v7"
     assert [value for one in found.conditions for value in one.values or ()] == list(order)
+
+
+def test_values_without_an_order_stand_in_that_of_the_shares_shown() -> None:
+    by_cells = bins_of(tally(["a", "b", "c"]))
+    assert by_cells is not None
+    assert by_cells.ranked == 3
+    # Which cells hold a value most often need not be which share is expected to be highest.
+    shown = tally(["c", "a", "b"])
+    assert [bar.label for bar in _bars(by_cells, shown, None, 0)] == ["c", "a", "b"]
+    many = bins_of(tally([f"v{number}" for number in range(20)]), 7)
+    assert many is not None
+    turned = tally([f"v{number}" for number in range(19, -1, -1)])
+    labels = [bar.label for bar in _bars(many, turned, None, 0)]
+    assert labels == [*[f"v{number}" for number in range(6, -1, -1)], "13 other values"]

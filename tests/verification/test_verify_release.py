@@ -164,6 +164,51 @@ def test_sets_and_every_change_of_links_and_certificate(tmp_path):
     assert verdict(released, evidence) == "a published row may stand for 4 originals only, not 5"
 
 
+def test_nodes_of_items_and_every_changed_cell(tmp_path):
+    random = np.random.default_rng(4)
+    names = [f"i{number}" for number in range(9)]
+    tree = Hierarchy.from_rows([(name, f"g{n // 3}", "*") for n, name in enumerate(names)])
+    held = [sorted({"i0", *random.choice(names[3:], 2)}) for _ in range(24)]
+    sets = mottle.ItemSets.of(held)
+    release = mottle.anonymize_sets(
+        sets, KAnonymity(3), effort=0, seed=1, item_hierarchy=tree, node_holders=8
+    )
+    released, evidence = written(release, sets, tmp_path)
+    content = (released / "release.csv").read_text("utf-8")
+    assert "g1" in content
+    assert "i0" in content
+    assert verdict(released, evidence) == "holds"
+    rows = list(csv.reader(io.StringIO(content, newline=""), strict=True))
+    for row in range(1, len(rows)):
+        for place, text in enumerate(rows[row]):
+            others = {each[place] for each in rows[1:]}
+            if place < 2:  # base and uncertain: nodes in the place of items, and items of nodes
+                others |= {text.replace(f"g{n}", f"i{3 * n}") for n in range(3)}
+                others |= {text.replace("i0", "g0"), text.replace("i0", "i1"), "{}", "{*}"}
+            for other in sorted(others - {text}):
+                replace_cell(released, rows, row, place, other)
+                assert verdict(released, evidence) != "holds", (rows[0][place], text, other)
+    replace_cell(released, rows, 1, 0, rows[1][0])
+    assert verdict(released, evidence) == "holds"
+
+
+def test_households_and_every_changed_cell(tmp_path):
+    table = odd_table(24)
+    release = mottle.anonymize(
+        table, SCHEMA.with_unit("household"), KAnonymity(3), method="nh", effort=0, seed=1
+    )
+    released, evidence = written(release, table, tmp_path)
+    assert verdict(released, evidence) == "holds"
+    content = (released / "release.csv").read_text("utf-8")
+    rows = list(csv.reader(io.StringIO(content, newline=""), strict=True))
+    for row in range(1, len(rows)):
+        for place, text in enumerate(rows[row]):
+            others = sorted({each[place] for each in rows[1:]} - {text})
+            if others:
+                replace_cell(released, rows, row, place, others[(row + place) % len(others)])
+                assert verdict(released, evidence) != "holds", (rows[0][place], text)
+
+
 def test_people_with_several_rows_are_counted(tmp_path):
     random = np.random.default_rng(1)
     table = pa.table(

@@ -42,6 +42,8 @@ class MethodOption(Generic[Value]):
     >>> bits = MethodOption("bits", 12, "bits per dimension", least=1, most=31)
     >>> bits.parse("8"), bits.allowed
     (8, 'a whole number from 1 to 31')
+    >>> MethodOption("passes", 10, "most passes", least=1, most=1e6).allowed
+    'a whole number from 1 to 1,000,000'
     >>> bits.parse("40")
     Traceback (most recent call last):
     mottle.errors.UsageError: The option 'bits' must be a whole number from 1 to 31.
@@ -60,8 +62,8 @@ class MethodOption(Generic[Value]):
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         kind = "a whole number" if isinstance(self.default, int) else "a number"
-        lower = f" from {self.least:g}" if isfinite(self.least) else ""
-        return kind + lower + (f" to {self.most:g}" if isfinite(self.most) else "")
+        lower = f" from {self.least:,.12g}" if isfinite(self.least) else ""
+        return kind + lower + (f" to {self.most:,.12g}" if isfinite(self.most) else "")
 
     def parse(self, given: object) -> Value:
         """Return a value as the option's type.

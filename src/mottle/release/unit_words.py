@@ -35,9 +35,8 @@ _OF_ROWS = (
     (r"\bindividuals\b", "rows"),
     (r"\bindividual\b", "row"),
     (r"\bwhom\b", "which"),
+    (r"\bher record\b", "its record"),
 )
-
-
 _OF_HOUSEHOLDS = (
     (r"\bbelongs to whom\b", "belongs to which household"),
     (r"\bis whose\b", "is which household’s"),
@@ -58,6 +57,7 @@ _OF_HOUSEHOLDS = (
     (r"\ban individual\b", "a household"),
     (r"\b(person|individual)\b", "household"),
     (r"\b(persons|individuals)\b", "households"),
+    (r"\bher record\b", "its record"),
 )
 _INSTEAD = {Unit.ROW: _OF_ROWS, Unit.HOUSEHOLD: _OF_HOUSEHOLDS}
 

@@ -193,6 +193,8 @@ def _bars(bins: Bins, tally: Tally, original: Tally | None, degree: int) -> list
     if original is not None:
         before = original.shares(conditions)[:, 0].tolist()
         bars = [replace(bar, before=share) for bar, share in zip(bars, before, strict=True)]
+    # Values were chosen by how many cells hold them; what is shown is the share that is expected.
+    bars[: bins.ranked] = sorted(bars[: bins.ranked], key=lambda bar: -bar.share)
     return bars if bars[-1].share >= _RARELY or bars[-1].before else bars[:-1]
 
 

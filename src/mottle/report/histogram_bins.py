@@ -6,7 +6,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
@@ -37,6 +37,7 @@ class Bins:
     labels: tuple[str, ...]
     conditions: tuple[Condition, ...]
     edges: tuple[str, ...] = ()  # of a histogram; empty for values
+    ranked: int = 0  # how many bars, from the first, stand in the order of their shares
 
 
 def bins_of(tally: Tally, most: int = MOST_BARS) -> Bins | None:
@@ -114,11 +115,11 @@ def _most_frequent(values: pa.Array, weights: Float64Array, most: int, *, whole:
     order = np.argsort(-counts, kind="stable")
     named = [(value, _text(value)) for value in coded.dictionary.take(pa.array(order)).to_pylist()]
     if len(named) <= most + 1:
-        return _of_values(named)
+        return replace(_of_values(named), ranked=len(named))
     shown = _of_values(named[:most])
     rest = Condition(excluded=tuple(value for value, _ in named[:most]))
     others = f"{len(named) - most:,} other values" if whole else "all other values"
-    return Bins((*shown.labels, others), (*shown.conditions, rest))
+    return Bins((*shown.labels, others), (*shown.conditions, rest), ranked=most)
 
 
 def _text(value: object) -> str:

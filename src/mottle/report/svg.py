@@ -19,7 +19,7 @@ _MOST_LETTERS = 22  # characters of the longest label
 _LEVELS = 3  # lines that show the scale of a histogram, at most
 _SCALE = 36  # width of the numbers beside a histogram
 _LETTER = 6  # approximate width of a digit
-_LABEL_LETTER = 6.5  # and of a letter
+_LABEL_LETTER = 7  # and of a letter
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ numbers):
    and the counts of its own nodes (`mottle.methods.buckets.tree`).
 2. Buckets are planned from each block's counts (`mottle.methods.buckets.plan`) and filled at
    random, in tables so small that one known record gives away few others. A plan may use what is
-   public: how often values occur in each block or, if there are few blocks, the first wave.
+   public: how often values occur in the block, and the release of the first wave.
 3. Buckets are numbered and matched by quasi-identifiers alone.
 4. One random permutation of the buckets of each table decides the true assignment
    (`Draw.BUCKETS`).

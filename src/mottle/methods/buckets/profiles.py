@@ -1,8 +1,7 @@
 """Where among the quasi-identifiers each sensitive value lies, as far as that is public.
 
 Which values share a bucket is chosen so that buckets become similar. That choice must not depend on
-which record has which value; it may use counts per block, which stay the same when values are
-distributed differently inside blocks, and what has already been published.
+which record has which value; it uses what has already been published, the first wave.
 """
 
 from __future__ import annotations

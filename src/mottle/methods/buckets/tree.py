@@ -54,7 +54,7 @@ class CutError(GuaranteeError):
         super().__init__(
             "A block of the table holds a sensitive value more often than its cap allows. Cuts are"
             " decided before their blocks are counted, so that they reveal nothing; this one"
-            " failed, which happens in one or two tables out of a hundred. Nothing was published.",
+            " failed, which happens in about one table out of a hundred. Nothing was published.",
             "Try a lower --l, a higher --beta or fewer quasi-identifiers. Running the same command"
             " again until it succeeds would weaken the guarantee.",
         )
