@@ -41,6 +41,9 @@ def main() -> None:
         if "annot allocate memory" not in str(error) and "failed to map" not in str(error):
             raise
         _end("Error: There is not enough memory. Nothing was written.", NO_MEMORY)
+    finally:
+        # Python looks for garbage among all objects once more before the process ends, for nothing.
+        gc.freeze()
 
 
 def _end(message: str, code: int) -> None:

@@ -25,7 +25,7 @@ from mottle.pipeline.suggest import suggest
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema
 from mottle.utils.lazy import lazy_module
-from mottle.utils.lean_process import leave_out_unused
+from mottle.utils.lean_process import keep_memory, leave_out_unused
 
 if TYPE_CHECKING:
     from mottle.audit import earlier
@@ -87,6 +87,7 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
         check_not_continued(previous)  # without key or seed it will be another release
     source = command.source.arguments(command.data)
     leave_out_unused()
+    keep_memory()
     with progress_bar(effort.seconds, keeps_best=_keeps_best(command)) as on_progress:
         original = command.source.read(command.data, schema.reading)
         read = time.perf_counter() - began
