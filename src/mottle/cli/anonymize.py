@@ -21,7 +21,6 @@ from mottle.io.successor import check_not_continued
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.over_time import CHANGED, LEAVERS
 from mottle.pipeline.progress import Progress
-from mottle.pipeline.suggest import suggest
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema
 from mottle.utils.lazy import lazy_module
@@ -29,8 +28,10 @@ from mottle.utils.lean_process import keep_memory, leave_out_unused
 
 if TYPE_CHECKING:
     from mottle.audit import earlier
+    from mottle.pipeline import suggest as suggesting
 else:
     earlier = lazy_module("mottle.audit.earlier")
+    suggesting = lazy_module("mottle.pipeline.suggest")
 
 
 def run(command: Anonymize) -> None:
@@ -144,7 +145,7 @@ def _guarantee(
     budget = command.guarantee.max_loss
     if budget is None:
         return command.guarantee.needed, ()
-    found = suggest(
+    found = suggesting.suggest(
         original,
         schema,
         max_loss=budget,

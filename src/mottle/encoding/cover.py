@@ -219,6 +219,7 @@ class _ColumnPreimages:
         return sum(counted)
 
 
+_FEW = 64  # preimages up to which codes are inserted one by one: most rows have few distinct ones
 _NO_SETS = (np.empty(0, np.int64), np.empty(0, np.int32))
 _NO_EXTENTS = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.bool_))
 
@@ -265,6 +266,7 @@ def _cover_sets(
 ) -> tuple[Int32Array, Int32Array]:
     counts = np.empty(last - first, np.int32)
     values = np.empty(max(4 * (last - first), 16), np.int32)
+    seen = np.empty(0, np.int64)  # by code: the last row that has it, of those with many preimages
     filled = 0
     for row in range(first, last):
         block = block_of[row]
@@ -276,36 +278,47 @@ def _cover_sets(
                 larger[place] = values[place]
             values = larger
         codes = values[filled : filled + degree]
-        for layer in range(degree):
-            codes[layer] = ordered[start + preimage(graph, block, place_of[row], layer), column]
-        distinct = _sort_distinct(codes)
+        distinct = 0
+        if degree > _FEW:
+            if seen.size == 0:
+                seen = _nowhere(ordered, column)
+            for layer in range(degree):
+                code = ordered[start + preimage(graph, block, place_of[row], layer), column]
+                if seen[code] != row:
+                    seen[code] = row
+                    codes[distinct] = code
+                    distinct += 1
+            _sort(codes[:distinct])
+        else:
+            for layer in range(degree):
+                code = ordered[start + preimage(graph, block, place_of[row], layer), column]
+                distinct += _insert(codes, distinct, code)
         counts[row - first] = distinct
         filled += distinct
     return counts, values[:filled].copy()
 
 
 @njit(cache=True, nogil=True)
-def _sort_distinct(codes: Int32Array) -> int:
-    """Sort ``codes`` in place, distinct ones to the front; return the number of distinct codes."""
-    distinct = 0
-    if codes.size <= 64:  # insertion into the sorted front: most rows have few distinct values
-        for code in codes.copy():
-            place = distinct
-            while place > 0 and codes[place - 1] > code:
-                place -= 1
-            if place > 0 and codes[place - 1] == code:
-                continue
-            for shifted in range(distinct, place, -1):
-                codes[shifted] = codes[shifted - 1]
-            codes[place] = code
-            distinct += 1
-        return distinct
-    _sort(codes)
-    for code in codes:
-        if distinct == 0 or code != codes[distinct - 1]:
-            codes[distinct] = code
-            distinct += 1
-    return distinct
+def _nowhere(ordered: Int32Array, column: int) -> Int64Array:
+    """[codes]: -1, for every code that a column may have."""
+    highest = 0
+    for code in ordered[:, column]:
+        highest = max(highest, code)
+    return np.full(highest + 1, -1, np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _insert(codes: Int32Array, distinct: int, code: int) -> int:
+    """Insert a code into the sorted front of ``codes``; return 0 if it is there already, else 1."""
+    place = distinct
+    while place > 0 and codes[place - 1] > code:
+        place -= 1
+    if place > 0 and codes[place - 1] == code:
+        return 0
+    for shifted in range(distinct, place, -1):
+        codes[shifted] = codes[shifted - 1]
+    codes[place] = code
+    return 1
 
 
 @njit(cache=True, nogil=True)
