@@ -3,8 +3,7 @@
 Arrow imports pandas, where it is installed, at the first conversion of a Python value, and Numba
 imports SciPy's linear algebra to learn whether kernels may call it. Together they take as long as
 anonymizing 100,000 rows. Memory that is given back to the system has to be cleared when it is asked
-for again, which takes a tenth of a run. A process that belongs to others, such as a notebook, is
-left alone.
+for again. A process that belongs to others, such as a notebook, is left alone.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from importlib.abc import MetaPathFinder
 __all__ = ["keep_memory", "leave_out_unused", "own_process"]
 
 _own = False
-# Parameters of glibc's mallopt, and bytes: pieces up to the first, which is the most that is allowed,
+# Parameters of glibc's mallopt, and bytes: pieces up to the first, the most that is allowed,
 # lie where they can be used again, and as many bytes as the second are kept for that.
 _MALLOPT = {-3: 32 * 2**20, -1: 128 * 2**20}
 
