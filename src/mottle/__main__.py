@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mottle.utils.lazy import lazy_module
-from mottle.utils.lean_process import own_process
+from mottle.utils.lean_process import end_at_once, own_process
 
 if TYPE_CHECKING:
     from mottle.cli import app
@@ -42,8 +42,7 @@ def main() -> None:
             raise
         _end("Error: There is not enough memory. Nothing was written.", NO_MEMORY)
     finally:
-        # Python looks for garbage among all objects once more before the process ends, for nothing.
-        gc.freeze()
+        end_at_once()
 
 
 def _end(message: str, code: int) -> None:

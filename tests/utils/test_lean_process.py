@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from mottle.utils import lean_process
 
 OWN = """
@@ -54,7 +56,8 @@ def test_a_process_of_its_own_uses_memory_again_and_others_keep_their_allocator(
 
 
 ENDING = """
-import atexit, gc, sys
+import atexit, gc, importlib, sys
+importlib.import_module(sys.argv[1])
 atexit.register(lambda: print(gc.get_freeze_count() > 0))
 sys.argv = ["mottle", "--version"]
 from mottle.__main__ import main
@@ -62,8 +65,12 @@ main()
 """
 
 
-def test_a_command_ends_without_looking_for_garbage() -> None:
+@pytest.mark.parametrize(("loaded", "at_once"), [("json", True), ("duckdb", False)])
+def test_a_command_ends_without_looking_for_garbage_unless_a_library_would_report_it(
+    loaded: str, at_once: bool
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ENDING], check=True, capture_output=True, text=True
+        [sys.executable, "-c", ENDING, loaded], check=True, capture_output=True, text=True
     )
-    assert done.stdout.splitlines()[-1] == "True"
+    assert done.stdout.splitlines()[-1] == str(at_once)
+    assert done.stderr == ""

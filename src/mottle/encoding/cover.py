@@ -343,9 +343,15 @@ def _uncovered(
         for layer in range(graph.degrees[block]):
             code = ordered[start + preimage(graph, block, place_of[row], layer), column]
             if offsets.size > 0:
-                inside = values[offsets[row] : offsets[row + 1]]
-                found = np.searchsorted(inside, code)
-                covered = found < inside.size and inside[found] == code
+                # By halves: searchsorted would be five more functions to compile.
+                low, high = offsets[row], offsets[row + 1]
+                while low < high:
+                    middle = (low + high) >> 1
+                    if values[middle] < code:
+                        low = middle + 1
+                    else:
+                        high = middle
+                covered = low < offsets[row + 1] and values[low] == code
             elif code == missing:
                 covered = possible[row]
             else:
