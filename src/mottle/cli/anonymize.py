@@ -11,7 +11,7 @@ import typer
 
 from mottle.audit.report import AuditReport
 from mottle.cli._audit_report import BROKEN
-from mottle.cli._engine_options import Input, Scale
+from mottle.cli._engine_options import Engine, Input, Scale
 from mottle.cli._progress import progress_bar
 from mottle.cli._terminal import announce, show_release
 from mottle.cli.commands import Anonymize
@@ -52,6 +52,9 @@ def run(command: Anonymize) -> None:
         command.scale.work,
     )
     began = time.perf_counter()
+    if scale is None or scale.engine is Engine.STREAMING:  # Spark converts to pandas
+        leave_out_unused()
+        keep_memory()
     if scale is None:
         certificate, audited = _in_memory(command, began)
     else:
@@ -87,8 +90,6 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
     if previous is not None and not command.another_draw and effort.key is None is effort.seed:
         check_not_continued(previous)  # without key or seed it will be another release
     source = command.source.arguments(command.data)
-    leave_out_unused()
-    keep_memory()
     with progress_bar(effort.seconds, keeps_best=_keeps_best(command)) as on_progress:
         original = command.source.read(command.data, schema.reading)
         read = time.perf_counter() - began

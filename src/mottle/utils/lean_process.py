@@ -22,7 +22,7 @@ _own = False
 _REPORTING = ("_duckdb",)  # made with nanobind, which prints what is not freed at the end
 # Parameters of glibc's mallopt, and bytes: pieces up to the first, the most that is allowed,
 # lie where they can be used again, and as many bytes as the second are kept for that.
-_MALLOPT = {-3: 32 * 2**20, -1: 128 * 2**20}
+_MALLOPT = {-3: 32 * 2**20, -1: 64 * 2**20}
 
 
 def own_process() -> None:
