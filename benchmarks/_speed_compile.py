@@ -1,13 +1,15 @@
 """Run a method once from an empty cache of kernels and print, as JSON, what compiling took.
 
-    python benchmarks/_speed_compile.py METHOD
+    python benchmarks/_speed_compile.py METHOD COLLECTIONS
 
 The time of a kernel does not include that of kernels that it calls. The environment says how Numba
-compiles, for instance ``NUMBA_OPT``; afterwards the same method is run on more rows.
+compiles, for instance ``NUMBA_OPT``; garbage is collected as the command line does (``few``) or as
+often as Python does by itself (``many``). Afterwards the same method is run on more rows.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -20,6 +22,7 @@ os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp()
 from numba.core import event
 
 import mottle
+from mottle.__main__ import OBJECTS_PER_COLLECTION
 
 FEW, MANY = 600, 20_000
 QUASI_IDENTIFIERS = ["age", "sex", "education", "marital_status", "origin", "workclass"]
@@ -64,7 +67,9 @@ def run(method: str, rows: int) -> float:
 
 def main() -> None:
     """Compile, then work."""
-    (method,) = sys.argv[1:]
+    method, collections = sys.argv[1:]
+    if collections == "few":
+        gc.set_threshold(OBJECTS_PER_COLLECTION, *gc.get_threshold()[1:])
     compiling = Compiling()
     event.register("numba:compile", compiling)
     first, again = run(method, FEW), run(method, MANY)

@@ -199,15 +199,16 @@ def compiling(kept: Kept, methods: Sequence[str]) -> None:
     """Where the time of compiling goes, and what levels of optimization are worth."""
     lines, largest = [], []
     for method in methods:
-        for level in ("3", "1", "0"):
-            found = kept.measured("compiling", f"{method}, {level}", _compiled, method, level)
+        for level, collections in (("3", "few"), ("1", "few"), ("0", "few"), ("3", "many")):
+            case = f"{method}, {level}, {collections}"
+            found = kept.measured("compiling", case, _compiled, method, level, collections)
             lines.append(
                 [
-                    *(method, level, str(len(found["kernels"]))),
+                    *(method, level, collections, str(len(found["kernels"]))),
                     *(f"{found[part]:.1f}" for part in ("compiling", "work")),
                 ]
             )
-            if level == "3":
+            if level == "3" and collections == "few":
                 largest += [
                     [method, f"`{kernel}`", f"{seconds:.2f}"]
                     for kernel, seconds in found["kernels"][:10]
@@ -217,9 +218,14 @@ def compiling(kept: Kept, methods: Sequence[str]) -> None:
         "Compiling: processor seconds by level of optimization and by kernel",
         [
             "From an empty cache, one thread; the work is that of 20,000 people afterwards, not"
-            " refined. Numba's default is level 3.",
+            " refined. Numba's default is level 3. Collections of garbage are few as in the command"
+            " line, or as many as Python makes by itself.",
             markdown_table(
-                ["method", "level", "kernels", "compiling, processor s", "work, processor s"], lines
+                [
+                    *("method", "level", "collections", "kernels"),
+                    *("compiling, processor s", "work, processor s"),
+                ],
+                lines,
             ),
             "The ten kernels of each method that take longest, without those that they call:",
             markdown_table(["method", "kernel", "processor s"], largest),
@@ -228,9 +234,9 @@ def compiling(kept: Kept, methods: Sequence[str]) -> None:
     )
 
 
-def _compiled(method: str, level: str) -> dict[str, Any]:
+def _compiled(method: str, level: str, collections: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "_speed_compile.py"), method],
+        [sys.executable, str(ROOT / "benchmarks" / "_speed_compile.py"), method, collections],
         env=os.environ | {"NUMBA_OPT": level},
         capture_output=True,
         text=True,

@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mottle.utils.lazy import lazy_module
-from mottle.utils.lean_process import own_process
+from mottle.utils.lean_process import end_at_once, own_process
 
 if TYPE_CHECKING:
     from mottle.cli import app
@@ -22,13 +22,13 @@ else:
 INTERRUPTED, NO_MEMORY = 130, 71  # exit codes
 # Importing allocates a million objects that stay: by default a fifth of the time of a short command
 # is spent on looking for garbage among them.
-_OBJECTS_PER_COLLECTION = 100_000
+OBJECTS_PER_COLLECTION = 100_000
 
 
 def main() -> None:
     """Run the command line."""
     own_process()
-    gc.set_threshold(_OBJECTS_PER_COLLECTION, *gc.get_threshold()[1:])
+    gc.set_threshold(OBJECTS_PER_COLLECTION, *gc.get_threshold()[1:])
     # Matrices are small: a second thread of BLAS only waits. Read when NumPy is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
@@ -41,6 +41,8 @@ def main() -> None:
         if "annot allocate memory" not in str(error) and "failed to map" not in str(error):
             raise
         _end("Error: There is not enough memory. Nothing was written.", NO_MEMORY)
+    finally:
+        end_at_once()
 
 
 def _end(message: str, code: int) -> None:

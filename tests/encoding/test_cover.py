@@ -234,7 +234,7 @@ def test_too_few_cells_are_caught():
         check_covers(graph, codes, replace(published, cells=(short,)))
 
 
-def test_large_degrees_take_the_sorting_path():
+def test_sets_of_records_with_many_preimages_are_sorted_and_distinct():
     n = 300
     table = pa.table({"q": pa.array([str(row * 7 % 90) for row in range(n)])})
     codes = encode(table, Schema.of(quasi_identifying=["q"]), Representation.SET)

@@ -16,7 +16,7 @@ from mottle.encoding.cover import cover
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.graph.model import Graph, with_edges
-from mottle.pipeline import streaming
+from mottle.pipeline import calibration_sample, streaming
 from mottle.pipeline.calibration_sample import CalibrationSample
 from mottle.pipeline.chunked import chunk
 from mottle.release.certificate import CalibrationFacts
@@ -213,3 +213,24 @@ def test_a_release_in_chunks_is_calibrated_on_records_of_all_chunks(
     assert stated is not None
     assert min(most, 900) <= stated.records <= min(most, 900) + 5
     assert "does not state" not in release.count({"age": (30, 50), "sex": "female"}).doubt
+
+
+def test_originals_weigh_as_much_as_the_drawn_records_that_may_stand_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(calibration_sample, "_MOST_EDGES", 20)  # several parts
+    random = np.random.default_rng(1)
+    starts = np.array([0, 4, 11, 20])
+    codes = np.arange(20, dtype=np.int32)[:, None]  # all are different
+    rings = Graph.rings(random.permutation(20).astype(np.int32), starts, np.array([3, 7, 5]))
+    rows = random.permutation(20)
+    cells = pa.table({"cell": rows})  # by which the drawn records are known
+    for graph in (rings, with_edges(rings)):
+        drawn = CalibrationSample.of(cells, graph, rows, codes, 12, SECRET)
+        expected = np.zeros(20)
+        for position in drawn.cells.column("cell").to_pylist():
+            preimages = graph.preimages(position)
+            expected[graph.members[preimages]] += 1 / len(preimages)
+        weights = dict(zip(drawn.codes[:, 0].tolist(), drawn.weights.tolist(), strict=True))
+        assert np.allclose([weights.get(original, 0.0) for original in range(20)], expected)
+        assert sum(drawn.degrees.values()) == 12

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from mottle.utils import lean_process
 
 OWN = """
@@ -28,3 +30,47 @@ def test_processes_of_others_are_left_alone() -> None:
     before = list(sys.meta_path)
     lean_process.leave_out_unused()
     assert list(sys.meta_path) == before
+
+
+KEPT = """
+import ctypes, sys
+import pyarrow as pa
+from mottle.utils.lean_process import keep_memory, own_process
+before = pa.default_memory_pool().backend_name
+keep_memory()
+assert pa.default_memory_pool().backend_name == before
+own_process()
+keep_memory()
+try:
+    ctypes.CDLL(None).mallopt
+except (AttributeError, TypeError):
+    expected = before
+else:
+    expected = "system"
+assert pa.default_memory_pool().backend_name == expected
+"""
+
+
+def test_a_process_of_its_own_uses_memory_again_and_others_keep_their_allocator() -> None:
+    subprocess.run([sys.executable, "-c", KEPT], check=True)
+
+
+ENDING = """
+import atexit, gc, importlib, sys
+importlib.import_module(sys.argv[1])
+atexit.register(lambda: print(gc.get_freeze_count() > 0))
+sys.argv = ["mottle", "--version"]
+from mottle.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("loaded", "at_once"), [("json", True), ("duckdb", False)])
+def test_a_command_ends_without_looking_for_garbage_unless_a_library_would_report_it(
+    loaded: str, at_once: bool
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING, loaded], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1] == str(at_once)
+    assert done.stderr == ""

@@ -11,7 +11,7 @@ import typer
 
 from mottle.audit.report import AuditReport
 from mottle.cli._audit_report import BROKEN
-from mottle.cli._engine_options import Input, Scale
+from mottle.cli._engine_options import Engine, Input, Scale
 from mottle.cli._progress import progress_bar
 from mottle.cli._terminal import announce, show_release
 from mottle.cli.commands import Anonymize
@@ -21,16 +21,17 @@ from mottle.io.successor import check_not_continued
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.over_time import CHANGED, LEAVERS
 from mottle.pipeline.progress import Progress
-from mottle.pipeline.suggest import suggest
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema
 from mottle.utils.lazy import lazy_module
-from mottle.utils.lean_process import leave_out_unused
+from mottle.utils.lean_process import keep_memory, leave_out_unused
 
 if TYPE_CHECKING:
     from mottle.audit import earlier
+    from mottle.pipeline import suggest as suggesting
 else:
     earlier = lazy_module("mottle.audit.earlier")
+    suggesting = lazy_module("mottle.pipeline.suggest")
 
 
 def run(command: Anonymize) -> None:
@@ -51,6 +52,9 @@ def run(command: Anonymize) -> None:
         command.scale.work,
     )
     began = time.perf_counter()
+    if scale is None or scale.engine is Engine.STREAMING:  # Spark converts to pandas
+        leave_out_unused()
+        keep_memory()
     if scale is None:
         certificate, audited = _in_memory(command, began)
     else:
@@ -86,7 +90,6 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
     if previous is not None and not command.another_draw and effort.key is None is effort.seed:
         check_not_continued(previous)  # without key or seed it will be another release
     source = command.source.arguments(command.data)
-    leave_out_unused()
     with progress_bar(effort.seconds, keeps_best=_keeps_best(command)) as on_progress:
         original = command.source.read(command.data, schema.reading)
         read = time.perf_counter() - began
@@ -143,7 +146,7 @@ def _guarantee(
     budget = command.guarantee.max_loss
     if budget is None:
         return command.guarantee.needed, ()
-    found = suggest(
+    found = suggesting.suggest(
         original,
         schema,
         max_loss=budget,

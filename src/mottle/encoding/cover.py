@@ -132,9 +132,11 @@ class _ColumnPreimages:
     def distinct(self) -> tuple[Int64Array, Int32Array]:
         """The distinct codes of every row, ascending, and where those of each row begin."""
         rows, ordered = self.rows, self.rows.ordered
+        has_many = rows.graph.degrees.max(initial=0) > _FEW
+        codes = rows.coded.domains[self.column].size if has_many else 0
         parts = parallel.over_rows(
             lambda first, last: _cover_sets(
-                rows.graph, rows.block_of, rows.place_of, ordered, self.column, first, last
+                rows.graph, rows.block_of, rows.place_of, ordered, self.column, codes, first, last
             ),
             len(rows.block_of),
         )
@@ -219,6 +221,7 @@ class _ColumnPreimages:
         return sum(counted)
 
 
+_FEW = 64  # preimages up to which distinct codes are inserted one by one
 _NO_SETS = (np.empty(0, np.int64), np.empty(0, np.int32))
 _NO_EXTENTS = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.bool_))
 
@@ -260,11 +263,14 @@ def _cover_sets(
     place_of: Int32Array,
     ordered: Int32Array,
     column: int,
+    codes: int,
     first: int,
     last: int,
 ) -> tuple[Int32Array, Int32Array]:
+    """Return how many distinct codes each row has, and these; ``codes`` only if some has many."""
     counts = np.empty(last - first, np.int32)
     values = np.empty(max(4 * (last - first), 16), np.int32)
+    seen = np.zeros(codes, np.int32)  # by code: 1 + the last row with many preimages that has it
     filled = 0
     for row in range(first, last):
         block = block_of[row]
@@ -275,37 +281,28 @@ def _cover_sets(
             for place in range(filled):
                 larger[place] = values[place]
             values = larger
-        codes = values[filled : filled + degree]
+        distinct = 0
         for layer in range(degree):
-            codes[layer] = ordered[start + preimage(graph, block, place_of[row], layer), column]
-        distinct = _sort_distinct(codes)
+            code = ordered[start + preimage(graph, block, place_of[row], layer), column]
+            place = filled + distinct
+            if degree > _FEW:
+                if seen[code] == row + 1:
+                    continue
+                seen[code] = row + 1
+            else:  # into the sorted front: most rows have few distinct values
+                while place > filled and values[place - 1] > code:
+                    place -= 1
+                if place > filled and values[place - 1] == code:
+                    continue
+                for shifted in range(filled + distinct, place, -1):
+                    values[shifted] = values[shifted - 1]
+            values[place] = code
+            distinct += 1
+        if degree > _FEW:
+            _sort(values[filled : filled + distinct])
         counts[row - first] = distinct
         filled += distinct
     return counts, values[:filled].copy()
-
-
-@njit(cache=True, nogil=True)
-def _sort_distinct(codes: Int32Array) -> int:
-    """Sort ``codes`` in place, distinct ones to the front; return the number of distinct codes."""
-    distinct = 0
-    if codes.size <= 64:  # insertion into the sorted front: most rows have few distinct values
-        for code in codes.copy():
-            place = distinct
-            while place > 0 and codes[place - 1] > code:
-                place -= 1
-            if place > 0 and codes[place - 1] == code:
-                continue
-            for shifted in range(distinct, place, -1):
-                codes[shifted] = codes[shifted - 1]
-            codes[place] = code
-            distinct += 1
-        return distinct
-    _sort(codes)
-    for code in codes:
-        if distinct == 0 or code != codes[distinct - 1]:
-            codes[distinct] = code
-            distinct += 1
-    return distinct
 
 
 @njit(cache=True, nogil=True)
@@ -346,9 +343,15 @@ def _uncovered(
         for layer in range(graph.degrees[block]):
             code = ordered[start + preimage(graph, block, place_of[row], layer), column]
             if offsets.size > 0:
-                inside = values[offsets[row] : offsets[row + 1]]
-                found = np.searchsorted(inside, code)
-                covered = found < inside.size and inside[found] == code
+                # By halves: searchsorted would be five more functions to compile.
+                low, high = offsets[row], offsets[row + 1]
+                while low < high:
+                    middle = (low + high) >> 1
+                    if values[middle] < code:
+                        low = middle + 1
+                    else:
+                        high = middle
+                covered = low < offsets[row + 1] and values[low] == code
             elif code == missing:
                 covered = possible[row]
             else:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from mottle.errors import MottleError
 from mottle.queries import Estimate, Queries
-from mottle.queries.sql.answer import query
+from mottle.utils.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from mottle.queries.sql import answer as sql_answer
+else:  # most releases have no questions of their owner
+    sql_answer = lazy_module("mottle.queries.sql.answer")
 
 _PARTS = ("", "_low", "_high", "_error", "_reliable")
 
@@ -73,11 +79,11 @@ def answer(release: Queries, sql: str, *, truth: Queries | None, most: int) -> A
     UsageError
         The release cannot answer the question.
     """
-    found = query(release, sql)
+    found = sql_answer.query(release, sql)
     true = None
     if truth is not None:
         try:
-            true = query(truth, sql)
+            true = sql_answer.query(truth, sql)
         except MottleError:  # such as a condition on a group of values, which originals do not have
             true = None
     labels = tuple(

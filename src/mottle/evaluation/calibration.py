@@ -333,7 +333,7 @@ class _Questions:
                 continue
             likely = self._likely(chosen)
             expected = float(likely.sum())
-            error = float(np.sqrt(max(expected - float(np.square(likely).sum()), 0.0)))
+            error = float(np.sqrt(max(expected - float(likely @ likely), 0.0)))
             if expected < _LEAST_COUNT or error < 1e-9:
                 continue
             true = self._summed(self.originals.weights, self._fits(chosen))
@@ -435,8 +435,10 @@ class _Questions:
         if not chosen:
             return np.ones(self.queries.records)
         first, *others = (self._by_record(name, asked)[0] for name, asked in chosen)
-        found = first.copy()
-        for other in others:
+        if not others:
+            return first
+        found = first * others[0]
+        for other in others[1:]:
             found *= other
         return found
 
@@ -452,10 +454,11 @@ class _Questions:
 
     def _summed(self, by_original: Float64Array, fits: BoolArray) -> float:
         """The sum over originals that fit; quicker than selecting them, as most questions vary."""
-        return float(np.multiply(by_original, fits, out=self._products).sum())
+        np.copyto(self._fitting, fits)
+        return float(by_original @ self._fitting)
 
     @cached_property
-    def _products(self) -> Float64Array:
+    def _fitting(self) -> Float64Array:
         """[originals]: memory that is used again and again."""
         return np.empty(len(self.originals.weights))
 
@@ -586,31 +589,24 @@ def _coefficients(release: ReleaseData, asked: _Questions, scale: float) -> floa
         }
     )
     random = np.random.default_rng(_SEED + 2)
-    levelled: dict[str, Sequence[pa.ChunkedArray]] = {}  # features, in the truth and every world
+    everywhere = (true, *worlds)
+    encoded: dict[str, list[Float64Array | BoolArray]] = {}  # features, in the truth and each world
     ratios: list[float] = []
     for _ in range(_REGRESSIONS):
         places = random.permutation(len(domains))[: 1 + int(random.integers(1, 4))]
         target, *features = (domains[place].name for place in places)
         chosen = texts_of(true.column(target))[int(random.integers(len(true)))]
         for name in features:
-            if name not in levelled:
-                levelled[name] = _few_levels([table.column(name) for table in (true, *worlds)])
-        tables = [
-            pa.table(
-                {target: table.column(target)} | {name: levelled[name][place] for name in features}
-            )
-            for place, table in enumerate((true, *worlds))
-        ]
-        design = Design(tables, features)
-        if not 1 <= len(design.names) <= _MOST_INPUTS:
+            if name not in encoded:
+                encoded[name] = _encoded([table.column(name) for table in everywhere])
+        if not 1 <= sum(len(encoded[name][0]) for name in features) <= _MOST_INPUTS:
             continue
         found = []
-        for table, weights in zip(
-            tables, (asked.originals.weights, *[None] * _WORLDS), strict=True
-        ):
+        for place, table in enumerate(everywhere):
+            weights = None if place else asked.originals.weights
             targets = _targets(table.column(target), chosen)
             known = np.isfinite(targets)
-            inputs = design.encode(table)
+            inputs = np.concatenate([encoded[name][place] for name in features], dtype=float).T
             if not known.all():
                 inputs, targets = inputs[known], targets[known]
                 weights = None if weights is None else weights[known]
@@ -640,6 +636,14 @@ def _targets(column: pa.ChunkedArray, chosen: pa.Scalar) -> Float64Array:
         return numbers_of(column)
     equal = pc.equal(texts_of(column), chosen)
     return np.asarray(pc.fill_null(pc.cast(equal, pa.float64()), np.nan).to_numpy(), np.float64)
+
+
+def _encoded(columns: Sequence[pa.ChunkedArray]) -> list[Float64Array | BoolArray]:
+    """[inputs, rows] for a feature in several tables: numbers, or whether a value is each one."""
+    tables = [pa.table({"": column}) for column in _few_levels(columns)]
+    design = Design(tables, [""])
+    found = [design.encode(table).T for table in tables]
+    return [one.astype(np.bool_) for one in found] if design.levels else [*found]
 
 
 def _few_levels(columns: Sequence[pa.ChunkedArray]) -> Sequence[pa.ChunkedArray]:

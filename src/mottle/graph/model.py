@@ -210,16 +210,18 @@ def _irregular_blocks(graph: Graph, first: int, last: int) -> int:
         if graph.edges.size == 0 and degree == size:
             continue  # a complete ring: every record is a preimage of every record exactly once
         matches = np.zeros(size, np.int64)
-        seen_by = np.full(size, -1, np.int64)
+        seen_by = np.zeros(size, np.int64)  # by original: 1 + the last record that has it
         regular = True
         for place in range(size):
             for layer in range(degree):
                 original = preimage(graph, block, place, layer)
-                if original < 0 or original >= size or seen_by[original] == place:
+                if original < 0 or original >= size or seen_by[original] == place + 1:
                     regular = False
                     break
-                seen_by[original] = place
+                seen_by[original] = place + 1
                 matches[original] += 1
-        if not regular or np.any(matches != degree):
+        for original in range(size):
+            regular &= matches[original] == degree
+        if not regular:
             irregular += 1
     return irregular

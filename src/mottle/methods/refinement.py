@@ -403,15 +403,12 @@ def _exchange(
                     for candidate in range(size):
                         wish[place, candidate] = cost[place, candidate]
                 add_pulls(scales, ordered, others, degree - 1, candidates.codes, size, marks, wish)
-            gained = False
-            if not _is_best_already(wish, size):
-                match_rows(wish, size, column_of, work, prices)
-                saved_cost, saved_wish = 0.0, 0.0
-                for place in range(size):
-                    saved_cost += cost[place, place] - cost[place, column_of[place]]
-                    saved_wish += wish[place, place] - wish[place, column_of[place]]
-                gained = saved_wish > _TINY and saved_cost > -_TINY
-            if gained:
+            match_rows(wish, size, column_of, work, prices)
+            saved_cost, saved_wish = 0.0, 0.0
+            for place in range(size):
+                saved_cost += cost[place, place] - cost[place, column_of[place]]
+                saved_wish += wish[place, place] - wish[place, column_of[place]]
+            if saved_wish > _TINY and saved_cost > -_TINY:
                 for place in range(size):
                     if column_of[place] == place:
                         continue
@@ -424,18 +421,6 @@ def _exchange(
                         _set_saved(scales, ordered, box, counts, own, saved[record])
             elif lists is None and not same_layer:
                 break
-
-
-@njit(cache=True, nogil=True)
-def _is_best_already(cost: Float64Array, size: int) -> bool:
-    """Whether every record has the original that costs it least."""
-    for place in range(size):
-        better = False
-        for candidate in range(size):  # without a branch, so that it is vectorized
-            better |= cost[place, candidate] < cost[place, place]
-        if better:
-            return False
-    return True
 
 
 @njit(cache=True, nogil=True)

@@ -30,6 +30,7 @@ from mottle.utils.arrow import numbered
 from mottle.utils.csprng import Purpose, Secret
 
 MOST_RECORDS = 10_000  # of a release on which questions are asked
+_MOST_EDGES = 1 << 22  # that are looked at together
 _ROUNDED = 9  # decimals of weights: sums do not depend on the order of summands
 
 
@@ -68,9 +69,9 @@ class CalibrationSample:
         positions = position_of_row[chosen]
         blocks = np.searchsorted(graph.starts, positions, side="right") - 1
         degrees = graph.degrees[blocks].astype(np.int64)
-        originals = graph.members[_preimages(graph, positions, blocks, degrees)]
-        shares = np.repeat(1 / degrees, degrees)
-        weight_of = np.bincount(originals, shares, minlength=len(codes))
+        weight_of = np.bincount(
+            graph.members, _weights(graph, positions, blocks, degrees), minlength=len(codes)
+        )
         used = np.flatnonzero(weight_of)  # far fewer than edges where records have many preimages
         place_of, distinct = group_rows(codes[used])
         weights = np.bincount(place_of, weight_of[used], minlength=len(distinct))
@@ -167,22 +168,47 @@ class CalibrationSample:
         return Totals.of_counts(domain, whole, 1)
 
 
-def _preimages(
+def _weights(
+    graph: Graph, positions: Int64Array, blocks: Int64Array, degrees: Int64Array
+) -> Float64Array:
+    """[n]: how many of some published records each original stands behind, by its position.
+
+    A record that has m preimages counts one m-th for each.
+    """
+    if graph.edges.size == 0:
+        counted = _around_rings(graph, positions, blocks, degrees)
+        return counted / np.repeat(graph.degrees, graph.sizes)
+    found = np.zeros(graph.records)
+    several = max(_MOST_EDGES // int(degrees.max()), 1)
+    for first in range(0, len(positions), several):
+        here = slice(first, first + several)
+        block_of = np.repeat(blocks[here], degrees[here])
+        within = graph.edge_starts[blocks[here]]
+        within += (positions[here] - graph.starts[blocks[here]]) * degrees[here]
+        before = np.cumsum(degrees[here]) - degrees[here]
+        edges = np.arange(len(block_of)) + np.repeat(within - before, degrees[here])
+        preimages = graph.starts[block_of] + graph.edges[edges]
+        shares = np.repeat(1 / degrees[here], degrees[here])
+        found += np.bincount(preimages, shares, minlength=graph.records)
+    return found
+
+
+def _around_rings(
     graph: Graph, positions: Int64Array, blocks: Int64Array, degrees: Int64Array
 ) -> Int64Array:
-    """The positions of the preimages of published records, record after record."""
-    starts = graph.starts[blocks]
-    places = np.repeat(positions - starts, degrees)
-    layers = np.arange(len(places)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
-    block_of = np.repeat(blocks, degrees)
-    if graph.edges.size == 0:
-        inside = (places + layers) % graph.sizes[block_of]
-    else:
-        inside = graph.edges[
-            graph.edge_starts[block_of] + places * graph.degrees[block_of] + layers
-        ]
-    found: Int64Array = graph.starts[block_of] + inside
-    return found
+    """[n]: how many of some records of rings have the original at each position as a preimage.
+
+    Preimages of a record are a run around its ring: runs are counted by where they begin and end.
+    """
+    ends = graph.starts[blocks + 1]
+    beyond = positions + degrees - ends
+    steps = np.zeros(graph.records + 1, np.int64)
+    np.add.at(steps, positions, 1)
+    np.add.at(steps, np.minimum(positions + degrees, ends), -1)
+    around = beyond > 0
+    np.add.at(steps, graph.starts[blocks[around]], 1)
+    np.add.at(steps, graph.starts[blocks[around]] + beyond[around], -1)
+    return np.cumsum(steps)[:-1]
 
 
 def _written(table: pa.Table) -> bytes:

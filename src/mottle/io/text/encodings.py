@@ -11,13 +11,18 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-import charset_normalizer
 import pyarrow as pa
 
 from mottle.errors import DataError, UsageError
+from mottle.utils.lazy import lazy_module
 from mottle.utils.untrusted.memory import available_memory, check_fits
+
+if TYPE_CHECKING:
+    import charset_normalizer
+else:  # for text that is not Unicode
+    charset_normalizer = lazy_module("charset_normalizer")
 
 __all__ = [
     "HEAD_BYTES",
