@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mottle.cli._progress import KEEPS_BEST, ProgressLines, ProgressWords, Telling
-from mottle.pipeline.progress import STAGES, Progress
+from mottle.pipeline.progress import STAGES, LossSoFar, Progress
 
 
 class Hands:
@@ -52,22 +52,19 @@ def test_previews_say_what_they_preview():
     assert text == "Previewing: k = 12, nh, loss 0.0310"
 
 
-def test_programs_are_told_ten_times_a_second_and_of_columns_twice():
-    clock, told, measured = Hands(), [], []
+def test_programs_are_told_now_and_then_and_the_loss_that_the_run_will_state():
+    clock, told = Hands(), []
     telling = Telling(lambda *said: told.append((clock.time, *said)), clock)
-
-    def by_column() -> dict[str, float]:
-        measured.append(clock.time)
-        return {"age": 0.1}
-
-    for clock.time in (0.0, 0.04, 0.11, 0.2, 0.4, 0.6, 1.0, 1.2):
-        telling.of(Progress("arrange", 0.1, by_column=by_column), "Improving", None)
+    for clock.time in (0.0, 0.04, 0.11, 0.15, 0.3):
+        telling.of(Progress("arrange", 0.2), "Improving", None)
+    for clock.time in (1.0, 1.2, 1.6):
+        known = LossSoFar(0.1, {"age": 0.3})
+        progress = Progress("arrange", 0.2, measure=lambda known=known: known)
+        telling.of(progress, "Improving", None)
     telling.of(Progress("write", 0.1), "Writing", None)  # another stage is told at once
-    assert [said[0] for said in told] == [0.0, 0.11, 0.4, 0.6, 1.0, 1.2, 1.2]
-    assert measured == [0.0, 0.6, 1.2]
-    assert [said[5] is not None for said in told] == [each[0] in measured for each in told[:-1]] + [
-        False
-    ]
+    assert [said[0] for said in told] == [0.0, 0.11, 0.3, 1.0, 1.6, 1.6]
+    assert [said[4] for said in told] == [0.2, 0.2, 0.2, 0.1, 0.1, 0.1]
+    assert [said[5] for said in told] == [None, None, None, {"age": 0.3}, {"age": 0.3}, None]
 
 
 def test_programs_are_told_nothing_about_keys_of_a_terminal():

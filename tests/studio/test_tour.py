@@ -31,6 +31,7 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
     assert here.post("/open/open", file="people.csv") == {"to": "/"}
     first = here.page("open")
     assert first.count("<tr>") == 51
+    assert "How the file was read" not in first  # as most files are written
     assert "one row = one person" in first
 
     _columns(here)
@@ -337,6 +338,7 @@ def test_hostile_names_and_cells_are_shown_as_text_and_named_nowhere_else(
     lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows]
     (tmp_path / "odd.csv").write_text("\n".join(lines) + "\n")
     here = visit(tmp_path / "odd.csv")
+    here.post("/open/unit", unit="household", column=0)
     here.post("/promise/choose", k="2", l="", beta="")
     here.post("/run/start")
     here.wait_for("run")
@@ -352,6 +354,8 @@ def test_hostile_names_and_cells_are_shown_as_text_and_named_nowhere_else(
         assert "<img" not in text
         assert "<b>," not in text
         assert "alert" not in re.search("<title>(.*?)</title>", text)[1]
+    assert "may be this household's" in here.page("attack")
+    assert "households that nobody equals" in here.client.get("/report").text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in here.page("open")
     assert "{{ 7*7 }}" in here.page("open")
     secret = "<script>alert(1)</script>"

@@ -21,7 +21,7 @@ err = Console(stderr=True)
 _COMPILING = ("arrange", "sort", "cut", "chunks", "preview")  # first stages that may call kernels
 _INTERVAL = 30.0  # seconds between lines where there is no terminal
 _TOLD = 0.1  # seconds between lines of JSON about the same stage
-_MEASURED = 0.5  # and between measurements of what every column loses
+_MEASURED = 0.5  # and between those for which the loss has to be measured
 KEEPS_BEST = "Ctrl-C keeps the best so far."
 
 # What every stage does, in words.
@@ -147,7 +147,7 @@ def _stage(progress: Progress) -> str:
 
 @dataclass
 class Telling:
-    """Tells a program that runs mottle how far it is, and now and then what every column loses.
+    """Tells a program that runs mottle how far it is, and what every column loses so far.
 
     A pass over a small table takes a millisecond; nobody wants to know of each.
     """
@@ -157,22 +157,20 @@ class Telling:
     )
     now: Callable[[], float] = time.monotonic
     stage: str = ""
-    told: float = 0.0
-    measured: float | None = None
+    next: float = 0.0  # when something may be told of the same stage
 
     def of(self, progress: Progress, text: str, share: float | None) -> None:
-        """Tell it, unless something was told of the same stage a moment ago."""
-        now = self.now()
-        if progress.stage == self.stage and now - self.told < _TOLD:
+        """Tell it, unless something was told of the same stage a moment ago.
+
+        Where it can be measured, GCP is told and not the objective: it is what the run will state.
+        """
+        if progress.stage == self.stage and self.now() < self.next:
             return
-        self.stage, self.told = progress.stage, now
-        columns: Mapping[str, float] | None = None
-        if progress.by_column is not None and (
-            self.measured is None or now - self.measured >= _MEASURED
-        ):
-            columns = progress.by_column()
-            self.measured = self.now()  # so it takes a small part of the time, whatever the table
-        self.tell(progress.stage, text, share, progress.gcp, columns)
+        found = None if progress.measure is None else progress.measure()
+        loss, columns = (progress.gcp, None) if found is None else (found.gcp, found.ncp)
+        self.tell(progress.stage, text, share, loss, columns)
+        self.stage = progress.stage
+        self.next = self.now() + (_TOLD if found is None else _MEASURED)
 
 
 @dataclass

@@ -58,8 +58,8 @@ class MethodContext:
     seed: int = 0  # for choices that do not affect privacy, such as the order of improvements
     # Called with the loss so far.
     on_progress: Callable[[float], None] = field(default=lambda _: None)
-    # Called before that, by methods that know it, with a function that measures how much of the
-    # loss is each column's [d]; who wants to know calls it at once, because records go on changing.
+    # Called before that, by methods that know it, with a function that measures how much of GCP is
+    # each column's [d]; who wants to know calls it at once, because records go on changing.
     on_columns: Callable[[Callable[[], Float64Array]], None] = field(default=lambda _: None)
     # A secret, uniformly random order of n records, the same at every call: for choices among
     # records with equal sensitive values, on which privacy depends.

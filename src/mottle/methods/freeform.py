@@ -85,7 +85,10 @@ def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangemen
     together = dealt_together(degree) if metric.lists is None else DEALT_TOGETHER
     orders = refinement_orders(codes, ordered, together)
     people = None if demand.people is None else demand.people[blocks.order]
-    refined = refine(metric, ordered, orders, preimages, context, together=together, people=people)
+    ncp = scales(codes, degree)
+    refined = refine(
+        metric, ordered, orders, preimages, context, together=together, people=people, ncp=ncp
+    )
     facts["refinement"] = {"passes": refined.passes, "ended": refined.ended}
     whole = np.array([0, len(ordered)], np.int64)
     graph = Graph.explicit(members, whole, np.array([degree], np.int32), preimages)

@@ -72,6 +72,7 @@ def refine(
     bucket_starts: Int64Array | None = None,
     together: int = DEALT_TOGETHER,
     people: Int32Array | None = None,
+    ncp: Scales | None = None,
 ) -> Refined:
     """Improve ``preimages`` [n, k] in place until the time is up or passes gain too little.
 
@@ -89,6 +90,8 @@ def refine(
 
     ``people`` [n] says whose row each original is: no record gets two preimages of one person. At
     the beginning none has. Without it every original is a person of its own.
+
+    ``ncp`` is what is reported of columns, if ``scales`` are of another objective.
     """
     if people is None:
         people = np.arange(len(ordered), dtype=np.int32)
@@ -103,7 +106,7 @@ def refine(
     if scales.lists is not None or bucket_starts is not None:
         # Orders of sets take long, and buckets exchange another layer each time: more per pass.
         exchanges, window = half, 1
-    by_column = partial(column_losses, scales, ordered, preimages)
+    by_column = partial(column_losses, like(ncp or scales, scales), ordered, preimages)
     try:
         # What each layer of a record costs it is needed to choose a layer; buckets draw theirs.
         saved = np.empty((len(preimages) if bucket_starts is None else 0, degree), np.float32)
@@ -174,6 +177,14 @@ def mean_loss(scales: Scales, ordered: Int32Array, preimages: Int32Array) -> flo
     """The mean loss of the records with these preimages; GCP if NCP is the objective."""
     nothing = np.empty((0, preimages.shape[1]), np.float32)
     return float(_losses_of(scales, ordered, preimages, nothing).mean())
+
+
+def like(ncp: Scales, scales: Scales) -> Scales:
+    """NCP in the type of other scales, so that kernels need not be compiled for it."""
+    if ncp.reading is not None or scales.reading is None:
+        return ncp
+    nothing_read = scales.reading._replace(score=np.zeros_like(scales.reading.score))
+    return ncp._replace(reading=nothing_read)
 
 
 def column_losses(scales: Scales, ordered: Int32Array, preimages: Int32Array) -> Float64Array:

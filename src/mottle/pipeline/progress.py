@@ -13,6 +13,14 @@ STAGES = ("code", "arrange", "cover", "assign", "check", "publish")
 
 
 @dataclass(frozen=True)
+class LossSoFar:
+    """What is lost by the records as a method has arranged them so far."""
+
+    gcp: float
+    ncp: Mapping[str, float]  # by column
+
+
+@dataclass(frozen=True)
 class Progress:
     """The progress of a run, for progress bars."""
 
@@ -21,9 +29,9 @@ class Progress:
     gcp: float | None = None
     share: float | None = None  # of the stage's rows that are done, if it works in parts
     detail: str = ""  # what the stage is at, in words
-    # Measures the loss so far of every column, on a sample; None if it is not known. It is called
-    # while progress is reported or never: the method goes on afterwards.
-    by_column: Callable[[], Mapping[str, float]] | None = None
+    # Measures GCP so far, and what every column loses, on a sample; None if the method does not
+    # know it. It is called while progress is reported or never: the method goes on afterwards.
+    measure: Callable[[], LossSoFar] | None = None
 
 
 @dataclass
@@ -33,7 +41,7 @@ class Clock:
     on_progress: Callable[[Progress], None]
     seconds: dict[str, float] = field(default_factory=dict)
     gcp: float | None = None
-    by_column: Callable[[], Mapping[str, float]] | None = None  # belongs to the next loss
+    measure: Callable[[], LossSoFar] | None = None  # belongs to the next loss
 
     @classmethod
     def of(cls, on_progress: Callable[[Progress], None] | None) -> Clock:
@@ -42,8 +50,8 @@ class Clock:
 
     def report_loss(self, stage: str, gcp: float) -> None:
         """Report the loss so far."""
-        by_column, self.by_column = self.by_column, None
-        self.on_progress(Progress(stage, gcp, by_column=by_column))
+        measure, self.measure = self.measure, None
+        self.on_progress(Progress(stage, gcp, measure=measure))
 
     def report_share(self, stage: str, rows: int, done: int) -> None:
         """Report how many of a stage's rows are done."""

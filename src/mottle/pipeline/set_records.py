@@ -16,6 +16,7 @@ from mottle.loss.set_errors import error
 from mottle.methods.base import Arrangement, Draw, MethodContext
 from mottle.methods.sets import SetMethod
 from mottle.pipeline.item_calibration import stated_totals
+from mottle.pipeline.progress import LossSoFar
 from mottle.pipeline.spine import Loss, Published
 from mottle.release.certificate import ColumnFacts, UnitFacts
 from mottle.release.links import Links
@@ -57,9 +58,9 @@ class SetRecords:
         lost = error(graph, self.sets, covered)
         return Loss(lost.rate, overall=lost.flipped)
 
-    def loss_by_column(self, parts: Float64Array, objective: Objective) -> dict[str, float]:
-        """Sets have no columns."""
-        return {}
+    def loss_so_far(self, parts: Float64Array) -> LossSoFar:
+        """Return the error rate; sets have no columns."""
+        return LossSoFar(float(parts.sum()), {})
 
     def check_cover(self, graph: Graph, covered: Votes) -> dict[str, Any]:
         """Check invariant 2: every preimage is a possible world."""

@@ -24,7 +24,7 @@ from mottle.guarantees.exposure import check_within_caps, exposure
 from mottle.guarantees.people import check_shares
 from mottle.methods.base import Arrangement, BucketDecision, Draw, MethodContext
 from mottle.pipeline.measurements import Measurements
-from mottle.pipeline.progress import Clock
+from mottle.pipeline.progress import Clock, LossSoFar
 from mottle.pipeline.settings import Settings
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
@@ -70,8 +70,8 @@ class Records(Protocol[Covered]):
     def loss(self, graph: Graph, covered: Covered, objective: Objective | None) -> Loss:
         """Measure the information loss, and the objective of the run if there is one."""
 
-    def loss_by_column(self, parts: Float64Array, objective: Objective) -> Mapping[str, float]:
-        """Name what every column loses, given how much of the loss of a record each has."""
+    def loss_so_far(self, parts: Float64Array) -> LossSoFar:
+        """Say what is lost, given how much of the loss of a record each column has."""
 
     def check_cover(self, graph: Graph, covered: Covered) -> dict[str, Any]:
         """Check invariant 2, or raise `PrivacyError`; returns what was measured."""
@@ -133,10 +133,9 @@ def run(
     PrivacyError
         An invariant does not hold.
     """
-    objective = settings.objective or Objective.NCP
 
     def on_columns(parts: Callable[[], Float64Array]) -> None:
-        clock.by_column = lambda: records.loss_by_column(parts(), objective)
+        clock.measure = lambda: records.loss_so_far(parts())
 
     with clock.stage("arrange"):
         context = MethodContext(
@@ -148,7 +147,7 @@ def run(
             preview=partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
             repeatable=settings.keyed,
             bucket_decision=bucket_decision,
-            objective=objective,
+            objective=settings.objective or Objective.NCP,
             options=settings.options,
         )
         arrangement = records.arrange(context)

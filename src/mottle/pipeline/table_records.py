@@ -16,6 +16,7 @@ from mottle.kernels.graph_loss import objective_loss
 from mottle.kernels.reading_scales import importance_of
 from mottle.loss.ncp import measure
 from mottle.methods.base import Arrangement, Draw, Method, MethodContext
+from mottle.pipeline.progress import LossSoFar
 from mottle.pipeline.spine import Loss, Published
 from mottle.release.links import Links
 from mottle.release.publish import check_published, publish
@@ -57,11 +58,11 @@ class TableRecords:
         reached = objective_loss(graph, self.codes, objective)
         return Loss(measured.gcp, measured.ncp, objective=reached)
 
-    def loss_by_column(self, parts: Float64Array, objective: Objective) -> dict[str, float]:
+    def loss_so_far(self, parts: Float64Array) -> LossSoFar:
         """Take the importance of columns out of their parts of the loss."""
-        losses = parts / importance_of(self.codes_to_arrange, objective)
+        losses = np.clip(parts / importance_of(self.codes_to_arrange, None), 0.0, 1.0)
         names = [domain.name for domain in self.codes_to_arrange.domains]
-        return dict(zip(names, np.clip(losses, 0.0, 1.0).tolist(), strict=True))
+        return LossSoFar(float(parts.sum()), dict(zip(names, losses.tolist(), strict=True)))
 
     def check_cover(self, graph: Graph, covered: Cover) -> dict[str, Any]:
         """Check invariant 2: every cell contains the values of all its preimages."""

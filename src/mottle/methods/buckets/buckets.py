@@ -57,6 +57,7 @@ from mottle.methods.refinement import (
     PASSES,
     Refined,
     column_losses,
+    like,
     mean_loss,
     refine,
 )
@@ -347,11 +348,11 @@ class _Part:
         metric = self.objective(context)
         return mean_loss(metric, self.ordered, self.preimages) * self.layout.in_buckets
 
-    def column_losses(self, context: MethodContext) -> Float64Array:
+    def column_losses(self, metric: Scales) -> Float64Array:
         """[d]: how much of the mean loss of the records in buckets is each column's."""
         if not self.layout.in_buckets:
             return np.zeros(self.ordered.shape[1])
-        return column_losses(self.objective(context), self.ordered, self.preimages)
+        return column_losses(metric, self.ordered, self.preimages)
 
     def refine(self, context: MethodContext) -> Refined | None:
         """Exchange preimages between the same two buckets, within the time limit."""
@@ -379,9 +380,15 @@ def _refine(parts: Sequence[_Part], context: MethodContext) -> object:
     records = np.array([part.layout.in_buckets for part in parts])
     context.on_progress(losses.sum() / max(records.sum(), 1))
 
+    metrics: list[Scales] = []  # NCP of every part, once somebody wants to know it
+
     def by_column() -> Float64Array:
-        parts_of_loss = [each.column_losses(context) * each.layout.in_buckets for each in parts]
-        return np.asarray(sum(parts_of_loss) / records.sum())
+        if not metrics:
+            metrics.extend(like(each.metric, each.objective(context)) for each in parts)
+        losses_of = [
+            part.column_losses(metric) for part, metric in zip(parts, metrics, strict=True)
+        ]
+        return np.asarray(records @ np.array(losses_of) / records.sum())
 
     passes, ended = 0, []
     for place, part in enumerate(parts):

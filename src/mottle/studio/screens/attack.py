@@ -9,6 +9,7 @@ from typing import Any
 
 from mottle.errors import UsageError
 from mottle.schema.external_release import Tool
+from mottle.schema.model import Unit
 from mottle.studio.chair import Chosen
 from mottle.studio.figures import release_mark
 from mottle.studio.layout import LINKS, RELEASED, STAYS, TOML, plain
@@ -47,6 +48,7 @@ def _content(studio: Studio) -> dict[str, Any]:
     job = studio.last("audit")
     return {
         "current": run,
+        "who": studio.project.schema().unit or Unit.PERSON,
         "ours": audits.get(release_mark(studio.project.folder / RELEASED)),
         "other": audits.get(OTHER),
         "files": [name for name in files_of(studio) if name != studio.project.state.wishes.data],

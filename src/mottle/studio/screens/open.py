@@ -90,12 +90,10 @@ def _rows(opened: Opened) -> list[list[str]]:
 
 def _reading(reading: ReadOptions) -> str:
     """How the file was read, where that is not as most files are written."""
-    signs = {"\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
-    delimiter = reading.delimiter
-    between = None if delimiter is None else signs.get(delimiter, f"'{delimiter}'")
+    signs = {None: "", ",": "", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
     said = {
-        "encoding": reading.encoding,
-        "columns separated by": between,
+        "encoding": "" if reading.encoding == "utf-8" else reading.encoding,
+        "columns separated by": signs.get(reading.delimiter, f"'{reading.delimiter}'"),
         "decimal mark": reading.decimal,
         "thousands separated by": reading.thousands,
         "dates written": ", ".join(reading.date_format),

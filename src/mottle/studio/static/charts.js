@@ -30,7 +30,7 @@ export function draw(chart, losses) {
   }
   if (wished !== null) {
     add(chart, "line", { class: "wished", x1: 50, y1: height(wished), x2: 630, y2: height(wished) });
-    add(chart, "text", { x: 520, y: height(wished) - 4 }, "good enough");
+    add(chart, "text", { x: 60, y: height(wished) - 4 }, "good enough");
   }
   const place = ([seconds, loss]) => {
     const x = 50 + (580 * (seconds - from)) / span;
@@ -38,7 +38,7 @@ export function draw(chart, losses) {
   };
   add(chart, "path", { d: "M" + losses.map(place).join("L") });
   for (const line of lines) { // in front of the curve
-    add(chart, "text", { x: 60, y: height(line.loss) - 4 }, `${line.words}, on a sample: ${(100 * line.loss).toFixed(1)} %`);
+    add(chart, "text", { x: 626, y: height(line.loss) - 5, "text-anchor": "end" }, `${line.words}, on a sample: ${(100 * line.loss).toFixed(1)} %`);
   }
   add(chart, "text", { x: 0, y: 24 }, `${(100 * high).toFixed(1)} %`);
   add(chart, "text", { x: 0, y: 174 }, `${(100 * low).toFixed(1)} %`);

@@ -39,7 +39,7 @@ function pair() {
     mark: { type: "rect", stroke: colour("paper") },
     encoding: {
       x: { field: "other", type: "nominal", sort: order("other"), title: look.second, axis: { labelAngle: -40 } },
-      y: { field: "label", type: "nominal", sort: order("label"), title: null },
+      y: { field: "label", type: "nominal", sort: order("label"), title: look.first },
       color: {
         field, type: "quantitative", scale: { domain: [0, high], range: [track, after] },
         legend: { format: "%", title: "share", gradientLength: 120 }, // one for both

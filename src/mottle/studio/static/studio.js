@@ -95,7 +95,7 @@ if (last !== null) document.querySelector(`select[data-role="${Number(last)}"]`)
 
 // What happens in the server.
 const working = document.querySelector("[data-job]");
-let said = { stage: null, until: 0 };
+let said = { what: null, until: 0 };
 const seen = document.querySelector('meta[name="seen"]').content; // what has changed since is told
 const events = new EventSource(`/events?seen=${seen}`);
 events.addEventListener("job", (event) => {
@@ -106,8 +106,9 @@ events.addEventListener("job", (event) => {
     return;
   }
   const lost = typeof job.progress.loss === "number" ? `, ${(100 * job.progress.loss).toFixed(1)} % lost so far` : "";
-  if (job.progress.words && (job.progress.stage !== said.stage || Date.now() > said.until)) { // it is read aloud
-    said = { stage: job.progress.stage, until: Date.now() + 3000 };
+  const what = job.progress.words?.split(",")[0];
+  if (what && (what !== said.what || Date.now() > said.until)) { // it is read aloud
+    said = { what, until: Date.now() + 3000 };
     working.textContent = job.progress.words + lost;
   }
   if (live && typeof job.progress.loss === "number") {

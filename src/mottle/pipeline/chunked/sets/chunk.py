@@ -18,6 +18,7 @@ from mottle.itemsets.data import ItemSets
 from mottle.methods import sets as set_methods
 from mottle.methods.base import Arrangement, Draw, MethodContext
 from mottle.pipeline.measurements import Measurements
+from mottle.pipeline.progress import LossSoFar
 from mottle.pipeline.set_records import SetRecords
 from mottle.pipeline.spine import Loss, Published
 from mottle.release.links import Links
@@ -69,9 +70,9 @@ class SetsOfChunk:
         """Measure SET12's error rate."""
         return self.sets.loss(graph, covered, objective)
 
-    def loss_by_column(self, parts: Float64Array, objective: Objective) -> dict[str, float]:
-        """Sets have no columns."""
-        return self.sets.loss_by_column(parts, objective)
+    def loss_so_far(self, parts: Float64Array) -> LossSoFar:
+        """Return the error rate."""
+        return self.sets.loss_so_far(parts)
 
     def check_cover(self, graph: Graph, covered: Votes) -> dict[str, Any]:
         """Check invariant 2: every preimage is a possible world."""
