@@ -518,7 +518,8 @@ def _conditions(
     known = domain.size - (domain.missing >= 0)
     shares = np.bincount(codes, weights, minlength=domain.size)
     frequent = random.choice(domain.size, size, p=shares / shares.sum())
-    ranges, values = [], []
+    ranges: list[tuple[Condition, BoolArray]] = []
+    values: list[tuple[Condition, BoolArray]] = []
     for place in range(size):
         fits = np.zeros(domain.size, np.bool_)
         if place % 3 < 2 and known > 1:
