@@ -31,10 +31,13 @@ def require_data(name: str) -> Path:
 
 
 def code_version() -> str:
-    """The version of the code, and whether files differ from it."""
-    command = ["git", "describe", "--always", "--dirty"]
-    described = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    return described.stdout.strip()
+    """The version of the code, and whether files differ from it other than results."""
+    others = ["--", ".", ":!benchmarks/results"]
+    described, changed = (
+        subprocess.run(["git", *words], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+        for words in (["describe", "--always"], ["status", "--porcelain", "-uno", *others])
+    )
+    return described.strip() + ("-dirty" if changed else "")
 
 
 def by_ncp(method: str) -> str | None:

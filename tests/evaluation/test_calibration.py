@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pytest
 import mottle
 from mottle import KAnonymity, Release, Schema
 from mottle.encoding.encode import encode
-from mottle.evaluation.calibration import _conditions, _neighbours
+from mottle.evaluation.calibration import _conditions, _neighbours, _rounded
 from mottle.queries import Queries
 
 ROWS = 240
@@ -123,3 +124,33 @@ def test_runs_of_values_cover_shares_of_all_sizes() -> None:
 def test_factors_rest_on_answers_about_neighbouring_numbers_of_columns() -> None:
     used = [list(range(6))[part] for part in _neighbours(6)]
     assert used == [[0], [1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5], [4, 5]]
+
+
+def test_columns_that_depend_on_each_other_inside_cells_have_the_largest_factor() -> None:
+    random = np.random.default_rng(3)
+    rows = 2000
+    first = random.integers(0, 20, rows)
+    table = pa.table(
+        {
+            "a": first,
+            "b": (first + random.integers(0, 2, rows)) % 20,  # nearly what a says
+            "c": random.integers(0, 20, rows),
+            "d": random.integers(0, 20, rows),
+        }
+    )
+    schema = Schema.of(quasi_identifying=["a", "b", "c", "d"])
+    release = mottle.anonymize(table, schema, KAnonymity(10), method="mondrian", seed=1)
+    stated = release.certificate.calibration
+    assert stated is not None
+    factors = {
+        (one, other): factor
+        for one, named in stated.pair_factors.items()
+        for other, factor in named.items()
+    }
+    assert set(factors) == set(combinations("abcd", 2))
+    assert max(factors, key=factors.__getitem__) == ("a", "b")
+
+
+def test_rounded_factors_are_not_below_what_was_measured() -> None:
+    for number in (0.0004264, 1.0004, 3.14159, 9.996, 99.51, 0.0, 12345.6):
+        assert number <= _rounded(number) <= number * 1.011

@@ -13,6 +13,7 @@ import mottle
 from mottle import DataError, Hierarchy, KAnonymity, Release, Schema
 from mottle.evaluation.workloads import random_counts
 from mottle.queries import Queries
+from mottle.queries.calibration import AnswerKind, Calibration
 from mottle.release.certificate import Certificate
 from mottle.release.validation import check_certificate
 
@@ -146,6 +147,9 @@ def test_odd_factors_are_refused(release: Release) -> None:
         {"counts": [[-1.0, 0.0]]},
         {"coefficients": 1e300},
         {"columns": {"nobody": 0.1}},
+        {"pair_factors": {"nobody": {"age": 1.0}}},
+        {"pair_factors": {"age": {"nobody": 1.0}}},
+        {"pair_factors": {"age": {"sex": -1.0}}},
         {"records": 0},
     ]
     for change in odd:
@@ -159,3 +163,30 @@ def test_odd_factors_are_refused(release: Release) -> None:
     nan = {**content, "calibration": {**content["calibration"], "sums": [float("nan")]}}
     with pytest.raises(DataError, match="calibration"):
         check_certificate(Certificate.from_dict(nan), "c")
+
+
+def test_errors_follow_the_pairs_of_columns_in_question(release: Release) -> None:
+    facts = release.certificate.calibration
+    assert facts is not None
+    names = sorted(facts.columns)
+    changed = facts.model_copy(
+        update={"pair_factors": {a: {b: 1.0 for b in names if b > a} for a in names}}
+    )
+    wide = changed.model_copy(update={"pair_factors": {"age": {"sex": 3.0}}})
+    kinds = (AnswerKind.COUNT, AnswerKind.SUM, AnswerKind.AVERAGE)
+    for kind in kinds:
+        assert Calibration(changed).of_columns(kind, ["age", "sex"]) == 1.0
+        assert Calibration(wide).of_columns(kind, ["sex", "age"]) == 3.0
+        assert Calibration(wide).of_columns(kind, ["age"]) == 1.0
+        both = Calibration(wide).of_columns(kind, ["age", "sex", "income"])
+        assert both == pytest.approx(np.sqrt((9 + 1 + 1) / 3))
+
+
+def test_factors_of_columns_in_earlier_releases_are_for_counts(release: Release) -> None:
+    facts = release.certificate.calibration
+    assert facts is not None
+    earlier = facts.model_copy(
+        update={"pair_factors": {}, "column_factors": {"age": 1.0, "sex": 7.0}}
+    )
+    assert Calibration(earlier).of_columns(AnswerKind.COUNT, ["age", "sex"]) == 5.0
+    assert Calibration(earlier).of_columns(AnswerKind.SUM, ["age", "sex"]) == 1.0

@@ -152,6 +152,11 @@ def test_hierarchy_without_that_kind_is_refused(places: Hierarchy):
         Schema.of(quasi_identifying=["a"], kinds={"a": "number"}, hierarchies={"a": places})
 
 
+def test_hierarchy_of_a_set_column_is_refused_with_the_way_out(places: Hierarchy):
+    with pytest.raises(SchemaError, match=r"not 'set': replace items.*anonymize-sets"):
+        Schema.of(quasi_identifying=["a"], kinds={"a": "set"}, hierarchies={"a": places})
+
+
 # -------------------------------------------------------------------------------- covering
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -32,6 +33,10 @@ class ItemSet(Kind):
     usage = 'set (of items, in lists or in text: separator = ";")'
     options = ("separator",)
     implied_by = "separator"
+    instead: ClassVar[Mapping[str, str]] = {
+        "hierarchy": "replace items by their groups in the data first, or publish the sets alone by"
+        " anonymize-sets --item-hierarchy"
+    }
 
     def is_natural_for(self, data_type: pa.DataType) -> bool:
         """Lists of plain values."""

@@ -209,7 +209,11 @@ class Column(BaseModel):
             object.__setattr__(self, "kind", implied)
         elif option not in self.kind.options:
             takes = " or ".join(f"'{kind}'" for kind in Kind if option in kind.options)
-            raise ValueError(f"{article(option)} {option} needs kind = {takes}, not '{self.kind}'")
+            advice = self.kind.instead.get(option)
+            raise ValueError(
+                f"{article(option)} {option} needs kind = {takes}, not '{self.kind}'"
+                f"{': ' if advice else ''}{advice or ''}"
+            )
 
     @property
     def coarsening(self) -> Coarsening | None:

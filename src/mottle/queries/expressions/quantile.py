@@ -20,6 +20,7 @@ from mottle.queries.expressions.value_classes import ValueClass
 from mottle.typing import Float64Array, Int64Array
 
 _HALVINGS = 60  # of the range in which a quantile is searched
+_REACH = 1.96  # standard errors of a 95 % interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +97,12 @@ def quantile(summands: Summands, mixture: Mixture, share: float) -> Estimate:
     reach = mixture.error_of_share(found, share, records)
     error = 0.0
     if least < most and reach > 0:
+        # Values are often few: an interval of one standard error would lie within a single one.
         low, high = (
-            mixture.quantile(min(max(share + side * reach, 0.0), 1.0), records, *ends)
+            mixture.quantile(min(max(share + side * _REACH * reach, 0.0), 1.0), records, *ends)
             for side in (-1, 1)
         )
-        error = (high - low) / 2
+        error = (high - low) / (2 * _REACH)
     return Estimate(min(max(found, least), most), least, most, error)
 
 
