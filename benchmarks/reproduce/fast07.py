@@ -203,7 +203,7 @@ FIGURES = [
                 "iDist follows closely.",
                 below("iDist", "Hilb", factor=1.5),
                 f"Not for small groups: with 512 centres, as the paper has, records at the same"
-                f" distance from a centre need not be near. With more centres it does ({CENTRES}).",
+                f" distance from a centre need not be near. With more it comes closer ({CENTRES}).",
             ),
             Claim(
                 "Hilb takes about the time of Mondrian.",
