@@ -150,7 +150,7 @@ def test_folder_that_is_none(tmp_path: Path) -> None:
 
 
 def test_a_killed_streaming_run_is_found(tmp_path: Path, own_work: Path) -> None:
-    """S15: the folder to be published holds nothing; rows and secret are where clean finds them."""
+    """The folder to be published holds nothing; rows and secret are where clean finds them."""
     (tmp_path / "people.csv").write_text("age\n" + "".join(f"{n}\n" for n in range(90)))
     script = """
 import os, sys

@@ -264,7 +264,7 @@ sys.meta_path.insert(0, Failing())
 def test_errors_during_imports_are_short(
     tmp_path: Path, module: str, error: str, code: int
 ) -> None:
-    """S14: Ctrl-C and a lack of memory while modules are loaded give no traceback."""
+    """Ctrl-C and a lack of memory while modules are loaded give no traceback."""
     done = python(
         FAILING.format(module=module, error=error) + COMMAND, "anonymize", tmp_path / "people.csv",
         "--qi", "age", "--k", "2", "-o", tmp_path / "out",

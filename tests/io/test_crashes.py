@@ -132,7 +132,7 @@ def test_an_overwritten_release_with_links(release, other_release, tmp_path: Pat
 
 
 def test_two_tables_and_a_report_over_one_table_without(release, two_tables, tmp_path) -> None:
-    """S13: the new report and the new sensitive values never stay beside the old certificate."""
+    """The new report and the new sensitive values never stay beside the old certificate."""
     check_every_death(
         tmp_path,
         saving(release, links=False, report=False),
@@ -191,7 +191,7 @@ def test_damaged_files_are_not_published(release, other_release, tmp_path: Path)
 
 
 def test_links_of_a_killed_run_wait_for_a_command_that_names_them(release, tmp_path: Path) -> None:
-    """S14: a command without --private finishes the release, and the links are not lost."""
+    """A command without --private finishes the release, and the links are not lost."""
     save = saving(release, links=True, report=True)
     waited = 0
     for _ in every_death(lambda: save(tmp_path)):
@@ -246,7 +246,7 @@ def test_single_files(tmp_path: Path, exists: bool) -> None:
 
 @pytest.mark.parametrize("database", ["sqlite", "duckdb"])
 def test_links_of_a_release_in_a_database(release: Release, tmp_path: Path, database: str) -> None:
-    """S14: the link file is there if and only if the database holds the release."""
+    """The link file is there if and only if the database holds the release."""
     url, links = f"{database}:///{tmp_path}/open.{database}", tmp_path / "mine" / "links.parquet"
     number = release_number(release.certificate.to_json())
     stored = 0

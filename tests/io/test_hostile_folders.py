@@ -121,7 +121,7 @@ def check_unharmed(folder: Path) -> None:
 
 @pytest.mark.parametrize("plant", PLANTED)
 def test_commands_that_read_change_nothing(plant, release, people, tmp_path: Path) -> None:
-    """S1: not even looking at a received release runs any recovery."""
+    """Not even looking at a received release runs any recovery."""
     out = received(tmp_path, release, plant)
     pq.write_table(people[0], tmp_path / "people.parquet")
     before = sorted(str(path) for path in out.rglob("*"))
@@ -201,7 +201,7 @@ def test_link_in_the_place_of_a_file_is_refused(release: Release, tmp_path: Path
 
 @pytest.mark.parametrize("kind", ["link", "open", "foreign"])
 def test_planted_work_folder_is_refused(tmp_path: Path, own_work: Path, kind: str) -> None:
-    """S2: rows of the original never go to a folder that somebody else has prepared."""
+    """Rows of the original never go to a folder that somebody else has prepared."""
     own_work.mkdir(mode=0o700)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -214,7 +214,7 @@ def deaths_while_publishing(run: Callable[[], object]) -> Iterator[int]:
 def test_a_run_that_dies_while_it_publishes_is_finished_by_the_next(
     table: pa.Table, tmp_path: Path, kind: str
 ) -> None:
-    """S14: with the owner's files; what is published is whole, and is published once."""
+    """With the owner's files; what is published is whole, and is published once."""
     rows, people = 90, tmp_path / "people.parquet"
     pq.write_table(table.slice(0, rows), people)
     file, links = tmp_path / "out", tmp_path / "mine" / "links.parquet"

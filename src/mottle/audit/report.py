@@ -173,6 +173,21 @@ class AuditReport:
         )
         return replace(self, findings=findings, subject=subject or worded("people"))
 
+    def about_rows(self, subject: str = "rows") -> AuditReport:
+        """Return the report in words about rows, where rows are not people.
+
+        Parameters
+        ----------
+        subject : str
+            What the rows are taken for.
+
+        Returns
+        -------
+        AuditReport
+            The same figures.
+        """
+        return self.about(Unit.ROW, subject)
+
     @property
     def passed(self) -> bool:
         """Whether no adversary exceeded what the guarantee allows."""

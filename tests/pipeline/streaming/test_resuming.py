@@ -251,7 +251,7 @@ def test_input_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
 def test_nothing_of_the_original_is_ever_in_the_folder_that_is_published(
     people: Path, tmp_path: Path
 ) -> None:
-    """S15: a killed run leaves neither rows nor its secret inside the folder."""
+    """A killed run leaves neither rows nor its secret inside the folder."""
     folder = tmp_path / "out"
     for stage, share in (("sort", 0.1), ("chunks", 0.5), ("write", 0.5)):
         with pytest.raises(KeyboardInterrupt):
