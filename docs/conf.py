@@ -257,6 +257,7 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
     for title, path, _ in lists:
         lines += ["", f"## {title}", ""]
         lines += [index_line(*item) for item in list_pages(path)]
+    mend_sources(out)
     for name in PROGRAMS:
         path = out / program_of(name)
         path.parent.mkdir(exist_ok=True)
@@ -271,6 +272,19 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
         f"<body><a href='{root_doc}.html'>mottle</a></body></html>\n",
         encoding="utf-8",
     )
+
+
+def mend_sources(out: Path) -> None:
+    """Let pages of sources lead back to the page on which each name is documented.
+
+    viewcode knows one package for all names of a module; some are documented under another one.
+    """
+    packages = sorted((path.stem for path in (ROOT / "docs" / "api").glob("mottle*.rst")), key=len)
+    names = "|".join(map(re.escape, reversed(packages)))
+    link = re.compile(rf"(?P<page>docs/api/(?P<home>{names})\.html#)(?:{names})\.")
+    for path in (out / "_modules").rglob("*.html"):
+        text = path.read_text("utf-8")
+        path.write_text(link.sub(r"\g<page>\g<home>.", text), encoding="utf-8")
 
 
 def index_line(title: str, path: Path, line: str) -> str:
