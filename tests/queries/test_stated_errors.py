@@ -190,3 +190,16 @@ def test_factors_of_columns_in_earlier_releases_are_for_counts(release: Release)
     )
     assert Calibration(earlier).of_columns(AnswerKind.COUNT, ["age", "sex"]) == 5.0
     assert Calibration(earlier).of_columns(AnswerKind.SUM, ["age", "sex"]) == 1.0
+
+
+def test_a_pair_with_a_column_that_is_not_calibrated_counts_as_others_do(release: Release) -> None:
+    facts = release.certificate.calibration
+    assert facts is not None
+    stated = Calibration(
+        facts.model_copy(update={"pair_factors": {"age": {"sex": 1.0, "income": 7.0}}})
+    )
+    average, count = AnswerKind.AVERAGE, AnswerKind.COUNT
+    assert stated.of_columns(average, ["age"], with_unchanged=True) == 5.0
+    assert stated.of_columns(count, ["age"], with_unchanged=True) == 1.0
+    both = stated.of_columns(average, ["age", "sex"], with_unchanged=True)
+    assert both == pytest.approx(np.sqrt((1 + 25 + 25) / 3))

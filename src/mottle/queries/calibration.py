@@ -76,10 +76,24 @@ class Calibration:
             stated = np.hypot(_UNCHANGED * stated, shift)
         return stated + STEP if answered is AnswerKind.COUNT else stated
 
-    def of_columns(self, answered: AnswerKind, names: Iterable[str]) -> float:
-        """Return the factor of answers that depend on some quasi-identifiers."""
-        if self.facts.pair_factors:
-            return together_in_pairs(self.facts.pair_factors, list(names))
+    def of_columns(
+        self, answered: AnswerKind, names: Iterable[str], *, with_unchanged: bool = False
+    ) -> float:
+        """Return the factor of answers that depend on some quasi-identifiers.
+
+        How these go with columns that are published as they are is not known: for sums and averages
+        that depend on both, such a pair counts as the root mean square of all pairs that are known.
+        """
+        factors = self.facts.pair_factors
+        if factors:
+            known = list(names)
+            found = together_in_pairs(factors, known)
+            if not with_unchanged or answered is AnswerKind.COUNT:
+                return found
+            typical = np.mean([one**2 for named in factors.values() for one in named.values()])
+            pairs = len(known) * (len(known) - 1) / 2
+            squares = pairs * found**2 + len(known) * typical
+            return float(np.sqrt(squares / max(pairs + len(known), 1)))
         if answered is not AnswerKind.COUNT:
             return 1.0
         return together([self.facts.column_factors.get(name, 1.0) for name in names])

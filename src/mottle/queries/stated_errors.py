@@ -102,8 +102,9 @@ def _factor(queries: Queries, columns: Iterable[str], kind: AnswerKind = AnswerK
     """What the calibration says about the quasi-identifiers among some columns."""
     if queries.calibration is None:
         return 1.0
-    known = [name for name in columns if name in queries.generalized]
-    return queries.calibration.of_columns(kind, known)
+    every = list(columns)
+    known = [name for name in every if name in queries.generalized]
+    return queries.calibration.of_columns(kind, known, with_unchanged=len(known) < len(every))
 
 
 def _errors(
