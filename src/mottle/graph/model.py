@@ -220,8 +220,8 @@ def _irregular_blocks(graph: Graph, first: int, last: int) -> int:
                     break
                 seen_by[original] = place + 1
                 matches[original] += 1
-        for original in range(size):
-            regular &= matches[original] == degree
+        for place in range(size):  # of originals
+            regular &= matches[place] == degree
         if not regular:
             irregular += 1
     return irregular

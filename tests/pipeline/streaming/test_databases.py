@@ -101,14 +101,16 @@ def test_a_killed_run_goes_on_even_if_rows_come_in_another_order(
     fill_postgresql(postgresql)
     folder = tmp_path / "out"
     script = (
-        "import sys\nfrom mottle import KAnonymity, Schema\nfrom mottle.pipeline import streaming\n"
+        "import os, sys\nfrom mottle import KAnonymity, Schema\n"
+        "from mottle.pipeline import streaming\n"
         "from mottle.io.databases import database_batches\n"
         f"schema = Schema.of(quasi_identifying={QI}, identifying=['person_id'],"
         " rest='insensitive')\n"
         "streaming.anonymize(database_batches(sys.argv[1], table='people'), schema,"
         " KAnonymity(5), sys.argv[2], method='nh', chunk_rows=500, source='people',"
-        " progress=lambda progress: print(f'{progress.stage} {progress.share}\\n', end='',"
-        " flush=True))\n"  # one write per line: threads report progress too
+        " progress=lambda progress:"
+        " os.write(1, f'{progress.stage} {progress.share}\\n'.encode()))\n"
+        # one write per line, not through a buffer: threads report progress too
     )
     run_it = [sys.executable, "-c", script, postgresql, str(folder)]
     with subprocess.Popen(run_it, stdout=subprocess.PIPE, text=True) as process:
