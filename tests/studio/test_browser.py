@@ -19,7 +19,7 @@ from mottle.studio.screens import SCREENS
 
 PICTURES = os.environ.get("MOTTLE_PICTURES")  # a folder: pictures for the documentation go there
 HEIGHTS = {1280: 860, 390: 844}
-TALLEST = 1800  # pixels of a wide picture
+TALLEST = 1400  # pixels of a wide picture
 
 
 @pytest.fixture

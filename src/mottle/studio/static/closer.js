@@ -28,7 +28,7 @@ function column() {
 // Two columns: how often their values go together, in the original and in the release.
 function pair() {
   const narrow = place.clientWidth < 760;
-  const width = (narrow ? place.clientWidth - 150 : place.clientWidth / 2 - 150);
+  const width = narrow ? place.clientWidth - 160 : place.clientWidth / 2 - 170;
   const tooltip = [{ field: "label", title: look.first, type: "nominal" },
     { field: "other", title: look.second, type: "nominal" }, shares("before", "original"), shares("after", "release")];
   const high = Math.max(...look.marks.flatMap((mark) => [mark.before, mark.after]));
@@ -42,7 +42,7 @@ function pair() {
       y: { field: "label", type: "nominal", sort: order("label"), title: look.first },
       color: {
         field, type: "quantitative", scale: { domain: [0, high], range: [track, after] },
-        legend: { format: "%", title: "share", gradientLength: 120 }, // one for both
+        legend: { format: "%", title: "share of the records", orient: "bottom", gradientLength: 160 }, // one for both
       },
       tooltip,
     },
