@@ -182,7 +182,7 @@ def test_a_method_is_shown_with_its_options() -> None:
     assert described["options"][0] == {
         "name": "centres",
         "default": 512,
-        "allowed": "a whole number from 1 to 100000",
+        "allowed": "a whole number from 1 to 100,000",
         "help": "number of cluster centres (FAST07 §5)",
     }
     assert "alpha" in CliRunner().invoke(app, ["methods", "--sets", "cahd"]).output

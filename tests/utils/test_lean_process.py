@@ -32,29 +32,6 @@ def test_processes_of_others_are_left_alone() -> None:
     assert list(sys.meta_path) == before
 
 
-KEPT = """
-import ctypes, sys
-import pyarrow as pa
-from mottle.utils.lean_process import keep_memory, own_process
-before = pa.default_memory_pool().backend_name
-keep_memory()
-assert pa.default_memory_pool().backend_name == before
-own_process()
-keep_memory()
-try:
-    ctypes.CDLL(None).mallopt
-except (AttributeError, TypeError):
-    expected = before
-else:
-    expected = "system"
-assert pa.default_memory_pool().backend_name == expected
-"""
-
-
-def test_a_process_of_its_own_uses_memory_again_and_others_keep_their_allocator() -> None:
-    subprocess.run([sys.executable, "-c", KEPT], check=True)
-
-
 ENDING = """
 import atexit, gc, importlib, sys
 importlib.import_module(sys.argv[1])

@@ -24,7 +24,7 @@ from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema
 from mottle.utils.lazy import lazy_module
-from mottle.utils.lean_process import keep_memory, leave_out_unused
+from mottle.utils.lean_process import leave_out_unused
 
 if TYPE_CHECKING:
     from mottle.audit import earlier
@@ -54,7 +54,6 @@ def run(command: Anonymize) -> None:
     began = time.perf_counter()
     if scale is None or scale.engine is Engine.STREAMING:  # Spark converts to pandas
         leave_out_unused()
-        keep_memory()
     if scale is None:
         certificate, audited = _in_memory(command, began)
     else:

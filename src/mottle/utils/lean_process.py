@@ -2,13 +2,11 @@
 
 Arrow imports pandas, where it is installed, at the first conversion of a Python value, and Numba
 imports SciPy's linear algebra to learn whether kernels may call it. Together they take as long as
-anonymizing 100,000 rows. Memory that is given back to the system has to be cleared when it is asked
-for again. A process that belongs to others, such as a notebook, is left alone.
+anonymizing 100,000 rows. A process that belongs to others, such as a notebook, is left alone.
 """
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import sys
 from collections.abc import Iterator
@@ -16,13 +14,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 
-__all__ = ["end_at_once", "keep_memory", "leave_out_unused", "own_process"]
+__all__ = ["end_at_once", "leave_out_unused", "own_process"]
 
 _own = False
 _REPORTING = ("_duckdb",)  # made with nanobind, which prints what is not freed at the end
-# Parameters of glibc's mallopt, and bytes: pieces up to the first, the most that is allowed,
-# lie where they can be used again, and as many bytes as the second are kept for that.
-_MALLOPT = {-3: 32 * 2**20, -1: 64 * 2**20}
 
 
 def own_process() -> None:
@@ -44,23 +39,6 @@ def leave_out_unused() -> None:
     if "numba.np.arraymath" not in sys.modules:
         with _hidden("scipy.linalg"):
             import_module("numba.np.arraymath")
-
-
-def keep_memory() -> None:
-    """Let Arrow and NumPy use memory again that was freed, if the process is our own.
-
-    Arrow then allocates as NumPy does, so that either can use what the other has freed.
-    """
-    if not _own:
-        return
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, TypeError, OSError):
-        return  # not glibc: allocators are left as they are
-    for parameter, number in _MALLOPT.items():
-        mallopt(parameter, number)
-    arrow = import_module("pyarrow")
-    arrow.set_memory_pool(arrow.system_memory_pool())
 
 
 def end_at_once() -> None:
