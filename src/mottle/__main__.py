@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mottle.utils.lazy import lazy_module
@@ -33,6 +34,11 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app.main()
+    except SystemExit as ending:
+        # Threads of Arrow and of kernels may still run: finalizing Python beneath them can crash.
+        if ending.code in (INTERRUPTED, NO_MEMORY):
+            _end_now(int(ending.code))
+        raise
     except KeyboardInterrupt:
         _end("Interrupted: nothing was written.", INTERRUPTED)
     except MemoryError:
@@ -47,8 +53,15 @@ def main() -> None:
 
 def _end(message: str, code: int) -> None:
     """End the process without running anything else, which might be half imported."""
-    sys.stdout.flush()
     os.write(2, f"{message}\n".encode())
+    _end_now(code)
+
+
+def _end_now(code: int) -> None:
+    """End the process with what was printed, and without finalizing Python."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # a pipe that nobody reads any more
+            stream.flush()
     os._exit(code)
 
 

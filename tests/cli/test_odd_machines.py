@@ -287,3 +287,21 @@ def test_lack_of_memory_in_a_run_is_an_error_of_its_own(tmp_path: Path, monkeypa
     )
     refused(result, 71, "not enough memory", "--memory")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("code", [130, 71])
+def test_an_ended_run_does_not_wait_for_what_its_threads_do(tmp_path: Path, code: int) -> None:
+    """Finalizing Python while compiled code runs in threads crashed once: it is left out."""
+    program = f"""
+import sys, threading
+from mottle import __main__
+def main():
+    threading.Thread(target=threading.Event().wait).start()
+    print("said")
+    sys.exit({code})
+__main__.app = type("App", (), {{"main": staticmethod(main)}})
+__main__.main()
+"""
+    done = python(program)
+    assert done.returncode == code, done.stderr
+    assert done.stdout == "said\n"
