@@ -50,9 +50,7 @@ def closed_walk(graph: Graph, first: int, last: int, key: UInt32Array, truth: In
         used = np.zeros(size, np.int32)  # by original: free[i, :used[i]] was taken in walk used_in
         used_in = np.zeros(size, np.int64)  # by original: the last walk that ``used`` refers to
         walk = 0
-        chosen = below(
-            stream, int(np.int64(degree))
-        )  # which assignment is the true one
+        chosen = below(stream, int(np.int64(degree)))  # which assignment is the true one
         for left in range(degree, degree - chosen - 1, -1):
             holder_of[:] = _NOBODY
             settled[:] = False
