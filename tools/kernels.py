@@ -1,10 +1,10 @@
-"""Record which kernels runs compile, for `mottle.utils.compile_list`.
+"""Record which kernels runs compile, for `mottle.utils.compiling.kernel_list`.
 
     python tools/kernels.py
 
 Every run of `mottle warm` is made once, from an empty cache and in one thread; what it compiles is
-written to ``src/mottle/utils/kernels.json``: kernels with the types of their arguments, callees
-first, the kernels each one calls, and the processor seconds it took without them.
+written to ``src/mottle/utils/compiling/kernels.json``: kernels with the types of their arguments,
+callees first, the kernels each one calls, and the processor seconds it took without them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-FILE = ROOT / "src" / "mottle" / "utils" / "kernels.json"
+FILE = ROOT / "src" / "mottle" / "utils" / "compiling" / "kernels.json"
+RECORD = "recorded.json"
 
 
 def recorded(name: str) -> list[dict[str, Any]]:
@@ -36,20 +37,21 @@ def recorded(name: str) -> list[dict[str, Any]]:
         )
         if done.returncode:
             sys.exit(f"The run '{name}' failed:\n{done.stderr}")
-        kernels: list[dict[str, Any]] = json.loads(Path(folder, "kernels.json").read_text())
-        return kernels
+        content: dict[str, list[dict[str, Any]]] = json.loads(Path(folder, RECORD).read_text())
+        return content["compiled"]
 
 
 def record(name: str) -> None:
-    """Make a run in this process and write what it compiles to a file in the working folder."""
+    """Make a run in this process and write what it calls and compiles into the working folder."""
     from numba.core import caching, dispatcher, event
 
     from mottle.__main__ import main as mottle
     from mottle.cli import warm
-    from mottle.utils.compile_list import key_of
-    from mottle.utils.kernel_types import described
+    from mottle.utils.compiling.argument_types import described
+    from mottle.utils.compiling.kernel_list import key_of
 
     found: dict[str, dict[str, Any]] = {}
+    called: dict[str, None] = {}  # by Python, also what is in the cache
     running: list[list[Any]] = []  # key, began at, seconds inside, keys that it calls
     compile_as_ever = dispatcher.Dispatcher.compile
 
@@ -57,8 +59,8 @@ def record(name: str) -> None:
         key = None
         if isinstance(self._cache, caching.Cache):
             key = key_of(self.py_func, signature)
-            if running and key is not None:
-                running[-1][3][key] = None
+            if key is not None:
+                (running[-1][3] if running else called)[key] = None
         return compile_as_ever(self, signature)
 
     class Noting(event.Listener):
@@ -96,7 +98,8 @@ def record(name: str) -> None:
         if ending.code:
             raise
     kernels = [entry | {"key": key} for key, entry in found.items()]
-    Path("kernels.json").write_text(json.dumps(kernels), encoding="utf-8")
+    content = {"called": list(called), "compiled": kernels}
+    Path(RECORD).write_text(json.dumps(content), encoding="utf-8")
 
 
 def joined(runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:

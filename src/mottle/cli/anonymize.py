@@ -23,7 +23,7 @@ from mottle.pipeline.over_time import CHANGED, LEAVERS
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Role, Schema
-from mottle.utils.compile_ahead import compiled_ahead
+from mottle.utils.compiling.ahead import compiled_ahead
 from mottle.utils.lazy import lazy_module
 from mottle.utils.lean_process import leave_out_unused
 

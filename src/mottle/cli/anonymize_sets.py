@@ -20,7 +20,7 @@ from mottle.pipeline.chunked.sets.input import SetLayout
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.reading import ReadOptions
-from mottle.utils.compile_ahead import compiled_ahead
+from mottle.utils.compiling.ahead import compiled_ahead
 
 
 def run(command: AnonymizeSets) -> None:

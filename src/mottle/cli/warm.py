@@ -16,7 +16,7 @@ from mottle.cli._console import Console
 from mottle.cli.commands import Warm
 from mottle.datasets import population
 from mottle.errors import StorageError
-from mottle.utils.compile_ahead import compile_all
+from mottle.utils.compiling.ahead import compile_all
 
 _PEOPLE, _ROWS = "people.parquet", 1000
 _TABLE = [

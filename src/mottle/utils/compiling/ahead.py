@@ -1,7 +1,7 @@
 """Compile the kernels of a run in several processes, from its beginning on.
 
 Numba compiles a kernel when it is first called, one after the other. Which kernels a run will call
-is known (`compile_list`), so processes of their own compile them into the cache while the run
+is known (`kernel_list`), so processes of their own compile them into the cache while the run
 imports, reads and works. A kernel is compiled once all kernels that it calls are in the cache, by
 one process only. Where the run itself calls a kernel that is not yet compiled, it compiles others
 of the list until it is.
@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -23,14 +24,16 @@ from typing import IO, Any
 
 from numba.core import caching
 
-from mottle.utils.compile_list import CompileList, key_of
+from mottle.utils.compiling import kernel_list
+from mottle.utils.compiling.kernel_list import CompileList, key_of
 from mottle.utils.parallel import thread_count
 
 __all__ = ["compile_all", "compiled_ahead"]
 
+WORKER = (sys.executable, "-m", "mottle.utils.compiling.worker")
 _MOST_PROCESSES = 4  # more would wait for each other: kernels call kernels
 _ENDING = 2.0  # seconds for a process to end by itself
-_PATIENCE = 120.0  # seconds for one kernel of another process; afterwards it is compiled here
+_PATIENCE = 120.0  # seconds without a kernel from other processes; then it is compiled here
 
 
 @contextmanager
@@ -126,18 +129,18 @@ class Compilation:
 
     def wait_for(self, number: int) -> None:
         """Wait until an item is compiled, and compile others meanwhile."""
-        waited = 0.0
-        while waited < _PATIENCE:
+        began = time.monotonic()
+        while time.monotonic() - began < _PATIENCE:
             with self._changed:
                 if number in self._done or self._ended:
                     return
                 other = self._next()
                 if other is None:
-                    self._changed.wait(1.0)
-                    waited += 1.0
+                    if self._changed.wait(_PATIENCE):
+                        began = time.monotonic()
                     continue
-            waited = 0.0
             self._compile(other)
+            began = time.monotonic()
 
     def _awaited(self, cache: Any, signature: Any) -> bool:
         """Wait for a kernel of the list; False if it is not in it, or this thread compiles it."""
@@ -190,7 +193,7 @@ class Compilation:
     def _start(self, ending: ExitStack) -> None:
         """Start a process that compiles, and a thread that tells it what."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "mottle.utils.compile_worker", *self._runs],
+            [*WORKER, str(kernel_list.FILE), *self._runs],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

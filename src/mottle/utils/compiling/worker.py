@@ -1,4 +1,4 @@
-"""A process that compiles kernels into the cache: ``python -m mottle.utils.compile_worker RUN …``.
+"""A process that compiles kernels: ``python -m mottle.utils.compiling.worker FILE RUN …``.
 
 It reads numbers of items of the `CompileList` of these runs, one on each line, and answers each
 with its number when it is compiled, or could not be.
@@ -14,8 +14,9 @@ import signal
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 
-from mottle.utils.compile_list import CompileList
+from mottle.utils.compiling.kernel_list import CompileList
 from mottle.utils.lean_process import leave_out_unused, own_process
 
 _OBJECTS_PER_COLLECTION = 100_000
@@ -29,7 +30,7 @@ def main() -> None:
     asked: queue.SimpleQueue[int] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(asked,), daemon=True).start()
     leave_out_unused()
-    items = CompileList.of(sys.argv[1:]).items
+    items = CompileList.of(sys.argv[2:], Path(sys.argv[1])).items
     while True:
         number = asked.get()
         with suppress(Exception):  # who needs the kernel compiles it, and tells what is wrong

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mottle.utils.kernel_types import described, type_of
+from mottle.utils.compiling.argument_types import described, type_of
 
 __all__ = ["CompileList", "Item", "key_of"]
 
@@ -29,7 +29,7 @@ class Item:
     arguments: Any  # descriptions of their types
     calls: tuple[int, ...]  # numbers of the items that it calls
     seconds: float  # of compiling, without what it calls
-    path: float  # seconds until all is compiled that needs it, without waiting
+    path: float  # seconds from its beginning until all is compiled that calls it
 
     @property
     def key(self) -> str:
@@ -62,9 +62,9 @@ class CompileList:
     items: tuple[Item, ...]
 
     @classmethod
-    def of(cls, runs: Iterable[str], file: Path = FILE) -> CompileList:
+    def of(cls, runs: Iterable[str], file: Path | None = None) -> CompileList:
         """The kernels of runs; without those that have no list."""
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads((file or FILE).read_text(encoding="utf-8"))
         known = content["runs"]
         chosen = sorted({number for run in runs for number in known.get(run, ())})
         place = {number: at for at, number in enumerate(chosen)}
