@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import Float64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 _UNORDERED: Float64Array = np.zeros(0)  # positions of a column without an order
 
@@ -46,7 +46,7 @@ def gain_by_code(
     return gains
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _set_gains(
     held: Float64Array,
     weight: Float64Array,
@@ -62,7 +62,7 @@ def _set_gains(
         gains[end - 1] = whole - left - _difference(held, weight, positions, step, end, size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_separation(
     records: Float64Array,
     predicted: Float64Array,
@@ -82,7 +82,7 @@ def add_separation(
         gains[place] += whole - _difference(rest, share, unordered, step, 0, len(rest))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _difference(
     held: Float64Array,
     weight: Float64Array,

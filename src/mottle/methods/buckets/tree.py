@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.errors import GuaranteeError
 from mottle.guarantees.demand import allowed
@@ -29,6 +28,7 @@ from mottle.methods.buckets.gains import add_separation, gain_by_code, gain_by_p
 from mottle.methods.buckets.margins import Local, Margins, chance_of_excess, depth_of, inside
 from mottle.methods.buckets.plan import SensitiveValues, counts_by_code, largest_bucket
 from mottle.typing import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 RISK = 0.01  # chance that any cut of a table fails, as far as margins are right
 _SPENDING = 0.25  # part of the risk left to a node's records that one cut may take
@@ -594,7 +594,7 @@ def wave_histogram(known: Knowledge, places: Int64Array) -> tuple[Float64Array, 
     return tuple(np.split(seen, known.starts[1:-1]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_up(
     rows: Int64Array,
     codes: Int32Array,
