@@ -172,8 +172,8 @@ def first_run(kept: Kept, methods: Sequence[str]) -> None:
         "speed-first-run",
         "The first run from an empty cache of kernels: 1,000 people, report included",
         [
-            "Seconds of whole processes, processor time with that of the processes that compile."
-            " The targets are those of wall-clock time on two cores that do nothing else.",
+            "Seconds of whole processes, processor time with that of those that compile. The"
+            " targets are those of wall-clock time on two cores that do nothing else.",
             markdown_table(
                 [
                     *("method", "first run, wall", "target", "first run, processor"),
