@@ -22,7 +22,7 @@ from mottle.pipeline.spark.bundles import BUNDLE, ROWS, bundle, rows_of, slices
 from mottle.pipeline.spark.key_groups import KeyGroups
 from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Int64Array
-from mottle.utils.compile_once import one_at_first
+from mottle.utils.compiling.once import one_at_first
 from mottle.utils.csprng import Purpose, Secret
 
 if TYPE_CHECKING:
