@@ -27,6 +27,9 @@ STEP = 0.25  # a count is whole: half a record, over the 1.96 errors of a 95 % i
 # calibrated without looking at both, so errors are larger by this factor than for one more
 # quasi-identifier, and at least those of the draw.
 _UNCHANGED = 1.1
+# Averages of or under such columns: how their values go with quasi-identifiers inside cells is more
+# than the fit to sensitive values can tell, so errors are at least so many times those of the draw.
+_LEAST_OF_AVERAGES = 1.5
 TOO_LARGE = 1 / 3  # an error above this share of the answer makes it unreliable
 UNRELIABLE_COLUMN = 0.1  # median relative error of counts from which on a column is unreliable
 NOT_CALIBRATED = "the release does not state how far its answers are off"
@@ -71,6 +74,8 @@ class Calibration:
             stated = np.hypot(np.maximum(first * times, least) * error, second * times * error**2)
         else:
             factors = self.facts.sums if answered is AnswerKind.SUM else self.facts.averages
+            if answered is AnswerKind.AVERAGE:
+                least *= _LEAST_OF_AVERAGES
             stated = np.maximum(_of_number(np.array(factors), place) * times, least) * error
         if shift is not None:
             stated = np.hypot(_UNCHANGED * stated, shift)

@@ -40,7 +40,7 @@ from mottle.queries.fitting.release_cells import (
 )
 from mottle.queries.group_by import all_groups
 from mottle.queries.item_answers import asks_items, count_all_of, narrowed
-from mottle.queries.stated_errors import state_counts, state_one
+from mottle.queries.stated_errors import state_counts, state_one, state_sum
 from mottle.queries.two_tables import TwoTables
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
@@ -615,7 +615,16 @@ class Queries:
             return summands.total() if kind is AnswerKind.SUM else summands.average()
 
         columns = {column, *self.parse_where(where), *([] if weight is None else [weight])}
-        return state_one(self, kind, columns, answer(self.answering(columns)), answer)
+        stated = state_one(self, kind, columns, answer(self.answering(columns)), answer)
+        sums_unchanged = kind is AnswerKind.SUM and weight is None and column in self.unchanged
+        if (
+            sums_unchanged
+            and self.calibration is not None
+            and not self.generalized.isdisjoint(columns)
+        ):
+            average = self._stated(AnswerKind.AVERAGE, column, where, None)
+            return state_sum(stated, self.count(where), average)
+        return stated
 
     def _count_batch(self, queries: Sequence[Mapping[str, Conditions]]) -> Float64Array:
         """Rows expected, certain, possible, error; a column for each query."""

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mottle.queries.calibration import MANY_COLUMNS, NOT_CALIBRATED, AnswerKind, doubts
+from mottle.queries.calibration import (
+    LARGE_ERROR,
+    MANY_COLUMNS,
+    NOT_CALIBRATED,
+    AnswerKind,
+    doubts,
+)
 from mottle.queries.conditions import Conditions
 from mottle.queries.estimate import Estimate
 from mottle.queries.fitting.known_totals import TotalsByAtom
@@ -96,6 +102,20 @@ def state_one(
         lambda other: np.array([again(other).expected]),
     )
     return replace(answer, error=float(errors[0]), doubt=reasons[0])
+
+
+def state_sum(total: Estimate, count: Estimate, average: Estimate) -> Estimate:
+    """Return a sum over a column that is published as it is with the error that holds.
+
+    Nothing is known of sums over such columns. But a sum is a count times an average, and the
+    errors of both, as they are stated, add up like independent ones.
+    """
+    if not np.isfinite(average.error) or total.certain == total.possible:
+        return total
+    error = np.hypot(count.expected * average.error, average.expected * count.error)
+    reason = next((one.doubt for one in (total, average) if one.doubt not in ("", LARGE_ERROR)), "")
+    (doubt,) = doubts(np.array([total.expected]), np.array([error]), np.array([False]), reason)
+    return replace(total, error=float(error), doubt=doubt)
 
 
 def _factor(queries: Queries, columns: Iterable[str], kind: AnswerKind = AnswerKind.COUNT) -> float:
