@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from _shared import DATA
 from numpy.typing import NDArray
 
 Node = tuple[int, ...]  # the level of every column
@@ -36,9 +36,8 @@ class Levels:
     losses: list[NDArray[np.float64]]  # by level, [records]
 
     @classmethod
-    def of(cls, values: pa.ChunkedArray, hierarchy: str) -> Levels:
+    def of(cls, values: pa.ChunkedArray, file: Path) -> Levels:
         """Read ``value; level 1; …`` and look up every record on every level."""
-        file = DATA / "hierarchies" / hierarchy
         options = pyarrow.csv.ReadOptions(autogenerate_column_names=True)
         parsing = pyarrow.csv.ParseOptions(delimiter=";")
         text = pyarrow.csv.ConvertOptions(column_types={f"f{n}": pa.string() for n in range(20)})
