@@ -8,14 +8,14 @@ paths for the rows that are still free.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import Float64Array, Int32Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 _FREE = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def match_rows(
     cost: Float64Array, size: int, column_of: Int32Array, work: Int32Array, prices: Float64Array
 ) -> None:
@@ -26,19 +26,23 @@ def match_rows(
     """
     row_of, free, todo, parent = work[0], work[1], work[2], work[3]
     price, distance = prices[0], prices[1]
-    for row in range(size):
-        column_of[row] = _FREE
-    # Column reduction: each column's price is its cheapest entry; first come, first served.
+    # Column reduction: each column's price is its cheapest entry; first come, first served. It
+    # goes row by row and without branches, so that it is vectorized.
+    cheapest = todo
+    for column in range(size):
+        column_of[column] = _FREE
+        cheapest[column] = 0
+        price[column] = cost[0, column]
+    for row in range(1, size):
+        for column in range(size):
+            lower = cost[row, column] < price[column]
+            price[column] = cost[row, column] if lower else price[column]
+            cheapest[column] = row if lower else cheapest[column]
     for column in range(size - 1, -1, -1):
-        best = 0
-        for row in range(1, size):
-            if cost[row, column] < cost[best, column]:
-                best = row
-        price[column] = cost[best, column]
         row_of[column] = _FREE
-        if column_of[best] == _FREE:
-            column_of[best] = column
-            row_of[column] = best
+        if column_of[cheapest[column]] == _FREE:
+            column_of[cheapest[column]] = column
+            row_of[column] = cheapest[column]
     free_rows = 0
     for row in range(size):
         if column_of[row] == _FREE:
@@ -87,7 +91,7 @@ def match_rows(
         _augment(cost, size, free[number], column_of, row_of, todo, parent, price, distance)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _augment(
     cost: Float64Array,
     size: int,

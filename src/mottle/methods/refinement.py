@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.kernels.box_growths import add_growths, make_candidates, prepare
@@ -34,8 +33,9 @@ from mottle.methods.base import MethodContext
 from mottle.methods.options import MethodOption
 from mottle.orderings import lexicographic
 from mottle.orderings.random_cuts import random_cuts
-from mottle.typing import Float64Array, Int32Array, Int64Array, UInt64Array
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array, UInt64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.xorshift import below, fraction
 
 # (one original of every published record, number of the pass, random generator) -> an order of the
@@ -106,6 +106,7 @@ def refine(
     if scales.lists is not None or bucket_starts is not None:
         # Orders of sets take long, and buckets exchange another layer each time: more per pass.
         exchanges, window = half, 1
+    settled = _nothing_settled(bucket_starts, degree)
     by_column = partial(column_losses, like(ncp or scales, scales), ordered, preimages)
     try:
         # What each layer of a record costs it is needed to choose a layer; buckets draw theirs.
@@ -116,7 +117,7 @@ def refine(
         context.on_progress(curve[-1])
         while time.perf_counter() < until:
             taking_part = np.flatnonzero(losses > _NO_LOSS)
-            if len(taking_part) < 2:
+            if len(taking_part) < 2 or (len(settled) and settled.all()):
                 return Refined(passes, "no more gain")
             _one_pass(
                 scales,
@@ -133,6 +134,7 @@ def refine(
                 bucket_starts,
                 together,
                 exchanges,
+                settled,
             )
             passes += 1
             curve.append(float(losses.mean()))
@@ -237,14 +239,19 @@ def _one_pass(
     bucket_starts: Int64Array | None,
     together: int,
     exchanges: int,
+    settled: BoolArray,
 ) -> None:
     """Exchange preimages of the records ``taking_part``, which are in increasing order."""
     records, degree = len(taking_part), preimages.shape[1]
-    shown = preimages[taking_part, random.integers(0, degree, records)]
-    in_turn = taking_part[orders(shown, number, random)]
+    in_turn = taking_part
+    if not len(settled):
+        shown = preimages[taking_part, random.integers(0, degree, records)]
+        in_turn = taking_part[orders(shown, number, random)]
     if bucket_starts is None:
         sets = max(records // together, 1)
         starts = np.linspace(0, records, sets + 1).astype(np.int64)
+    elif len(settled):  # sets are whole buckets, in which the order makes no difference
+        starts = np.searchsorted(taking_part, bucket_starts)
     else:
         bucket_of = np.searchsorted(bucket_starts, in_turn, side="right")
         in_turn = in_turn[np.argsort(bucket_of, kind="stable")]
@@ -270,22 +277,38 @@ def _one_pass(
                 seeds,
                 same_layer,
                 exchanges,
+                settled,
             )
 
     parallel.over_blocks(exchange, starts, rows_at_once=20_000)
 
 
+def _nothing_settled(bucket_starts: Int64Array | None, degree: int) -> BoolArray:
+    """[buckets, degree]: whether a layer of a bucket is known to be the best for the others.
+
+    Without rows if sets are not whole buckets: then every pass has other sets.
+    """
+    if bucket_starts is None or np.any(_sets_of(np.diff(bucket_starts)) > 1):
+        return np.zeros((0, degree), np.bool_)
+    return np.zeros((len(bucket_starts) - 1, degree), np.bool_)
+
+
+def _sets_of(sizes: Int64Array) -> Int64Array:
+    """Into how many sets of about `DEALT_TOGETHER` records buckets of these sizes are cut."""
+    return np.maximum(np.round(sizes / DEALT_TOGETHER).astype(np.int64), 1)
+
+
 def _cut_buckets(bucket_starts: Int64Array) -> Int64Array:
     """Starts of sets of about `DEALT_TOGETHER` records that each lie within one bucket."""
     sizes = np.diff(bucket_starts)
-    sets = np.maximum(np.round(sizes / DEALT_TOGETHER).astype(np.int64), 1)
+    sets = _sets_of(sizes)
     bucket = np.repeat(np.arange(len(sizes)), sets)
     number = np.arange(len(bucket)) - np.repeat(np.cumsum(sets) - sets, sets)
     starts = bucket_starts[bucket] + sizes[bucket] * number // sets[bucket]
     return np.append(starts, bucket_starts[-1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _set_losses(
     scales: Scales,
     ordered: Int32Array,
@@ -306,7 +329,7 @@ def _set_losses(
             _set_saved(scales, ordered, box, counts, own, saved[record])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _set_saved(
     scales: Scales,
     ordered: Int32Array,
@@ -321,7 +344,7 @@ def _set_saved(
         saved[layer] = own[layer]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _all_but(box: Int32Array, layer: int, others: Int32Array) -> None:
     """Fill ``others`` with all preimages except that of ``layer``."""
     kept = 0
@@ -331,7 +354,7 @@ def _all_but(box: Int32Array, layer: int, others: Int32Array) -> None:
             kept += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exchange(
     scales: Scales,
     lists: ItemLists | None,
@@ -347,18 +370,20 @@ def _exchange(
     seeds: UInt64Array,
     same_layer: bool,
     exchanges: int,
+    settled: BoolArray,
 ) -> None:
     """Exchange preimages in the sets ``order[starts[s]:starts[s + 1]]`` for s = first .. last - 1.
 
     At most ``exchanges`` times in each of them, and no more after one that gained nothing, unless
     each gives away another layer. ``losses`` and ``saved`` are kept as `_set_losses` left them.
-    ``same_layer``: all records of a set give away the same layer. ``lists`` are those of the
-    scales, passed separately because only the type of an argument makes Numba compile this with
-    votes or without.
+    ``same_layer``: all records of a set give away the same layer, one after another in turn;
+    ``settled`` [sets, degree], if sets are whole buckets, says which layers cannot gain before
+    another has changed. ``lists`` are those of the scales, passed separately because only the type
+    of an argument makes Numba compile this with votes or without.
     """
     degree = preimages.shape[1]
     columns = ordered.shape[1]
-    largest = 0
+    largest = int(np.int64(0))  # of a literal 0 Numba would compile `make_candidates` twice
     for number in range(first, last):
         largest = max(largest, starts[number + 1] - starts[number])
     taken = np.empty(largest, np.int32)  # by record of the set: the layer it gives away
@@ -382,8 +407,14 @@ def _exchange(
     for number in range(first, last):
         start, size = starts[number], starts[number + 1] - starts[number]
         state[0] = seeds[number]
+        common = below(state, degree) if same_layer else 0
         for _ in range(exchanges):
-            common = below(state, degree)
+            if same_layer:
+                common = (common + 1) % degree
+                if len(settled) > 0:
+                    common = _next_layer(settled[number], common)
+                if common < 0:
+                    break
             for place in range(size):
                 record = order[start + place]
                 box = preimages[record]
@@ -401,7 +432,7 @@ def _exchange(
             add_growths(
                 scales, ordered, others, degree - 1, candidates, size, stale, marks, counts, cost
             )
-            for place in range(size):
+            for place in range(0 if same_layer else size):  # a bucket is met in one layer only
                 for kept in range(degree - 1):
                     again = place_of[people[others[place, kept]]]
                     while again != _NOWHERE:
@@ -419,22 +450,36 @@ def _exchange(
             for place in range(size):
                 saved_cost += cost[place, place] - cost[place, column_of[place]]
                 saved_wish += wish[place, place] - wish[place, column_of[place]]
-            if saved_wish > _TINY and saved_cost > -_TINY:
+            gains = saved_wish > _TINY and saved_cost > -_TINY
+            if len(settled) > 0:
+                if gains:
+                    settled[number] = False
+                settled[number, common] = True
+            if gains:
                 for place in range(size):
                     if column_of[place] == place:
                         continue
                     record = order[start + place]
                     box = preimages[record]
                     box[taken[place]] = dealt[column_of[place]]
-                    mark += 1
-                    losses[record] = box_loss(scales, ordered, box, degree, marks, mark)
+                    losses[record] += cost[place, column_of[place]] - cost[place, place]
                     if not same_layer:
                         _set_saved(scales, ordered, box, counts, own, saved[record])
             elif lists is None and not same_layer:
                 break
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
+def _next_layer(settled: BoolArray, first: int) -> int:
+    """The next layer, from ``first`` on and around, that is not settled; -1 for none."""
+    for step in range(settled.size):
+        layer = (first + step) % settled.size
+        if not settled[layer]:
+            return int(layer)
+    return -1
+
+
+@inner_kernel
 def _layer_to_give(saved: NDArray[np.float32], state: UInt64Array) -> int:
     """Choose the preimage with the largest product of its cost to the box and a random number."""
     chosen, best = below(state, saved.size), 0.0

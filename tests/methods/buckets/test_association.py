@@ -95,11 +95,23 @@ def test_counts_of_nodes_teach_what_the_wave_could_not():
     association = Association.unknown(COLUMNS, codes, np.bincount(values))
     indices, node = association.indices(codes), codes[0]
     counts = np.stack([np.bincount(values[node == side], minlength=6) for side in range(2)])
-    learned = association.fitted_to_nodes(None, indices, node, counts)
+    learned = association.fitted_to_nodes(None, indices, node, np.ones(4000), counts)
     assert share_of_high(association, 1) == pytest.approx(0.5, abs=0.05)
     assert share_of_high(learned, 1) > 0.7
-    sampled = association.fitted_to_nodes(None, indices[:500], node[:500], counts)
+    sampled = association.fitted_to_nodes(None, indices[:500], node[:500], np.ones(500), counts)
     assert share_of_high(sampled, 1) > 0.65
+
+
+def test_records_that_stand_for_equal_ones_teach_what_these_would():
+    codes, values = people(600, 0.6)
+    association = Association.unknown(COLUMNS, codes, np.bincount(values))
+    indices, node = association.indices(codes), codes[0]
+    counts = np.stack([np.bincount(values[node == side], minlength=6) for side in range(2)])
+    every = association.fitted_to_nodes(None, indices, node, np.ones(600), counts)
+    kinds, first, times = np.unique(codes, axis=1, return_index=True, return_counts=True)
+    assert kinds.shape[1] < 600
+    few = association.fitted_to_nodes(None, indices[first], node[first], times * 1.0, counts)
+    assert few.effects == pytest.approx(every.effects, abs=1e-3)
 
 
 def test_rare_values_share_a_class():

@@ -12,15 +12,17 @@ from bucket_worlds import published_table
 
 from mottle.guarantees.demand import allowed
 from mottle.methods.buckets.association import Association
+from mottle.methods.buckets.candidates import Scope
 from mottle.methods.buckets.cut_columns import CutColumn
 from mottle.methods.buckets.plan import SensitiveValues
 from mottle.methods.buckets.tree import (
     RISK,
     Cut,
     CutError,
+    Kinds,
     Knowledge,
     Node,
-    Scope,
+    Summary,
     grow,
     summary,
 )
@@ -84,6 +86,12 @@ class Table:
     @property
     def root(self) -> Node:
         return Node(self.rows, np.arange(self.first.size))
+
+    def summed(self, values: np.ndarray | None = None) -> Summary:
+        """What decides about the root, if records had these values."""
+        known, mine = self.known, self.values if values is None else values
+        shares = known.association.predicted(known.association.indices(self.codes))
+        return summary(known, self.codes, mine, shares, self.root)
 
     def grown(self) -> list[np.ndarray]:
         known = deepcopy(self.known)
@@ -154,8 +162,7 @@ def test_copied_knowledge_decides_as_the_original(copied):
     """Chunks are cut by copies, some of them on other machines."""
     table = Table(6000)
     known, other = table.known, copied(table.known)
-    shares = known.association.predicted(known.association.indices(table.codes))
-    found = summary(known, table.codes, table.values, shares, table.root)
+    found = table.summed()
     mine, theirs = known.best_cut(found), other.best_cut(found)
     assert (mine.chance, mine.size, mine.cut.column, mine.cut.scope) == (
         theirs.chance,
@@ -171,11 +178,10 @@ def test_copied_knowledge_decides_as_the_original(copied):
 def test_a_decision_does_not_depend_on_who_has_which_value():
     table = Table(6000)
     known = table.known
-    shares = known.association.predicted(known.association.indices(table.codes))
-    best = known.best_cut(summary(known, table.codes, table.values, shares, table.root))
+    best = known.best_cut(table.summed())
     values = table.values.copy()
     values[table.rows] = np.sort(values[table.rows])
-    other = known.best_cut(summary(known, table.codes, values, shares, table.root))
+    other = known.best_cut(table.summed(values))
     assert best.cut.column == other.cut.column
     assert best.cut.left.tolist() == other.cut.left.tolist()
 
@@ -183,8 +189,7 @@ def test_a_decision_does_not_depend_on_who_has_which_value():
 def test_a_cut_that_is_chosen_has_the_size_that_was_foretold():
     table = Table(6000)
     known = table.known
-    shares = known.association.predicted(known.association.indices(table.codes))
-    best = known.best_cut(summary(known, table.codes, table.values, shares, table.root))
+    best = known.best_cut(table.summed())
     left, right = table.root.halves(table.codes, known.wave, best)
     assert len(left.rows) == best.size
     assert len(left.rows) + len(right.rows) == len(table.rows)
@@ -205,8 +210,7 @@ def test_cuts_take_no_more_risk_than_is_left():
     """Every cut takes a part of what the cuts above have left to its records."""
     table = Table(6000)
     known = table.known
-    shares = known.association.predicted(known.association.indices(table.codes))
-    found = summary(known, table.codes, table.values, shares, table.root)
+    found = table.summed()
     best = known.best_cut(found)
     assert best.chance <= RISK * found.size / known.records
     halves = table.root.halves(table.codes, known.wave, best)
@@ -214,6 +218,14 @@ def test_cuts_take_no_more_risk_than_is_left():
     spent = sum(half.spent * len(half.rows) for half in halves)
     assert spent == pytest.approx(best.chance)
     assert known.best_cut(found, RISK / known.records) is None or best.chance == 0
+
+
+def test_records_of_a_kind_have_equal_codes_and_all_are_counted():
+    codes = np.random.default_rng(0).integers(0, 3, (2, 50)).astype(np.int32)
+    kinds = Kinds.of(codes)
+    assert np.array_equal(kinds.codes[:, kinds.of_row], codes)
+    assert len(np.unique(kinds.codes, axis=1).T) == kinds.codes.shape[1]
+    assert kinds.times.sum() == 50
 
 
 def test_scopes_are_large_groups_of_unordered_columns():

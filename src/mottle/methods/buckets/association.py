@@ -18,6 +18,7 @@ from numba import njit
 
 from mottle.methods.buckets.cut_columns import CutColumn
 from mottle.typing import Float32Array, Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 from mottle.utils.lazy import lazy_module
 
 optimize = lazy_module("scipy.optimize")
@@ -107,21 +108,26 @@ class Association:
         return association, evidence
 
     def fitted_to_nodes(
-        self, wave: WaveEvidence | None, indices: Int32Array, node: Int32Array, counts: Int64Array
+        self,
+        wave: WaveEvidence | None,
+        indices: Int32Array,
+        node: Int32Array,
+        times: Float64Array,
+        counts: Int64Array,
     ) -> Association:
         """Learn from the counts of values [nodes, values] as well.
 
-        ``indices`` are those of a sample of the records, and ``node`` says where each lies. The
-        counts are scaled to the sample.
+        ``indices`` are those of a sample of the records, ``node`` says where each lies, and
+        ``times`` how many equal ones it stands for. The counts are scaled to the sample.
         """
         classes = len(self.prior)
         by_class = np.zeros((len(counts), classes))
         for value, pooled in enumerate(self.class_of):
             by_class[:, pooled] += counts[:, value]
-        sampled = np.bincount(node, minlength=len(counts))
+        sampled = np.bincount(node, weights=times, minlength=len(counts))
         by_class *= (sampled / np.maximum(by_class.sum(axis=1), 1))[:, None]
         groups = [] if wave is None else [wave.as_groups()]
-        return self.fitted([*groups, Groups(indices, node, by_class)], _NODE_STEPS)
+        return self.fitted([*groups, Groups(indices, node, times, by_class)], _NODE_STEPS)
 
     def fitted(self, evidence: Sequence[Groups], steps: int) -> Association:
         """The effects of highest posterior probability, after some steps from the present ones."""
@@ -135,9 +141,10 @@ class Association:
             for group, mine in zip(evidence, shares, strict=True):
                 _predict(group.indices, effects, self.prior, mine)
                 expected = np.full(group.counts.shape, 1e-12)
-                _add_by_group(mine, group.group, expected)
+                _add_by_group(mine, group.group, group.times, expected)
                 total -= float(np.sum(group.counts * np.log(expected)))
-                _add_gradient(group.indices, mine, group.group, group.counts / expected, gradient)
+                ratio = group.counts / expected
+                _add_gradient(group.indices, mine, group.group, group.times, ratio, gradient)
             return total, gradient.ravel()
 
         minimize = optimize.minimize
@@ -158,6 +165,7 @@ class Groups(NamedTuple):
 
     indices: Int32Array  # [records, columns]: see `Association.indices`
     group: Int32Array  # [records]
+    times: Float64Array  # [records]: how many equal ones each stands for
     counts: Float64Array  # [groups, classes]
 
 
@@ -177,7 +185,8 @@ class WaveEvidence(NamedTuple):
 
     def as_groups(self) -> Groups:
         """The evidence as groups of one record."""
-        return Groups(self.indices, np.arange(len(self.held), dtype=np.int32), self.held)
+        alone = np.arange(len(self.held), dtype=np.int32)
+        return Groups(self.indices, alone, np.ones(len(alone)), self.held)
 
 
 def _ends(tables: Sequence[PublishedTable]) -> Int64Array:
@@ -259,11 +268,13 @@ def _predict(
             shares[row, c] = score[c] / total
 
 
-@njit(cache=True, nogil=True)
-def _add_by_group(shares: Float32Array, group: Int32Array, total: Float64Array) -> None:
+@kernel
+def _add_by_group(
+    shares: Float32Array, group: Int32Array, times: Float64Array, total: Float64Array
+) -> None:
     for row in range(len(group)):
         for c in range(shares.shape[1]):
-            total[group[row], c] += shares[row, c]
+            total[group[row], c] += times[row] * shares[row, c]
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -271,6 +282,7 @@ def _add_gradient(
     indices: Int32Array,
     shares: Float32Array,
     group: Int32Array,
+    times: Float64Array,
     ratio: Float64Array,
     gradient: Float64Array,
 ) -> None:
@@ -282,7 +294,7 @@ def _add_gradient(
         for c in range(classes):
             mean += shares[row, c] * ratio[group[row], c]
         for c in range(classes):
-            change[c] = shares[row, c] * (ratio[group[row], c] - mean)
+            change[c] = times[row] * shares[row, c] * (ratio[group[row], c] - mean)
         for place in range(indices.shape[1]):
             effect = indices[row, place]
             for c in range(classes):

@@ -186,10 +186,11 @@ def cut_tiers(run: Run, context: MethodContext) -> CutTiers:
             blocks.append(Blocks.of(tier.buckets, [others]))
             continue
         parts = run.match(Blocks.of(tier.buckets, [first]), nothing)
-        seconds = wave_seconds(context.seconds) / len(tiers)
-        _refine(parts, replace(context, seconds=seconds))
-        if context.seconds is not None:
+        seconds = wave_seconds(context.seconds)
+        if seconds is not None and context.seconds is not None:
+            seconds /= len(tiers)
             context = replace(context, seconds=context.seconds - seconds)
+        _refine(parts, replace(context, seconds=seconds))
         waves += parts
         blocks_before = 0 if published is None else len(published[0].degrees)
         graph = join([part.graph() for part in waves])
@@ -286,9 +287,9 @@ def known_from_wave(
     return known, codes
 
 
-def wave_seconds(seconds: float | None) -> float:
-    """The part of the time for refinement that the first wave may take."""
-    return _WAVE_SECONDS if seconds is None else min(_WAVE_SECONDS, seconds / 4)
+def wave_seconds(seconds: float | None) -> float | None:
+    """The part of the time for refinement that the first wave may take; None: while it gains."""
+    return None if seconds is None else min(_WAVE_SECONDS, seconds / 4)
 
 
 def tiers_for(demand: Demand) -> tuple[Tier, ...]:

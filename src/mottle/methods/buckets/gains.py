@@ -1,92 +1,162 @@
-"""What a cut of a node gains: how much narrower the boxes of its halves are than its own."""
+"""What a cut of a node gains: how much narrower the boxes of its halves are than its own.
+
+Two things make boxes wide. Values go with the column, so that buckets do not hold the same codes:
+that part of the loss counts in full. And records differ; most of that part is avoided by matching
+similar ones, the more the more there are, and ``density`` is what is left of it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from mottle.typing import Float64Array
-
-_UNORDERED: Float64Array = np.zeros(0)  # positions of a column without an order
+from mottle.typing import BoolArray, Float64Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 
-def gain_by_prefix(
-    held: Float64Array,
+def gains_by_prefix(
+    starts: Int64Array,
+    held: Int64Array,
     weight: Float64Array,
-    positions: Float64Array | None,
-    step: float,
+    position: Float64Array,
+    ordered: BoolArray,
+    step: Float64Array,
+    wanted: BoolArray,
     density: float,
 ) -> Float64Array:
-    """What cuts after each of the codes gain.
+    """What cuts after each of the codes of some columns gain; 0 where it is not ``wanted``.
 
-    Two things make boxes wide. Values go with the column, so that buckets do not hold the same
-    codes: that part of the loss counts in full. And records differ; most of that part is avoided
-    by matching similar ones, the more the more there are, and ``density`` is what is left of it.
-
-    ``held`` [codes]: records; ``weight`` [codes, classes]: predicted; ``positions`` [codes] of an
-    ordered column, ``step`` of others.
+    The codes of column c are ``starts[c] .. starts[c + 1] - 1``, in the order in which cuts take
+    them. ``held`` [codes]: records; ``weight`` [codes, classes]: predicted; ``position`` [codes] of
+    ordered columns, ``step`` of others.
     """
     gains = np.zeros(len(held))
-    _set_gains(held, weight, _UNORDERED if positions is None else positions, step, gains)
-    if positions is None:
-        spread = step * unordered_gain(np.cumsum(held), np.cumsum(held**2), held)
-    else:
-        spread = np.append(ordered_gain(positions, held), 0.0)
-    return np.asarray(gains + density * spread)
-
-
-def gain_by_code(
-    held: Float64Array, weight: Float64Array, step: float, density: float
-) -> Float64Array:
-    """What it gains to cut off each code of an unordered column; see `gain_by_prefix`."""
-    gains: Float64Array = density * step * unordered_gain(held, held**2, held)
-    for code in range(len(held)):
-        alone = slice(code, code + 1)
-        add_separation(held, weight, code, held[alone], weight[alone], step, gains[alone])
+    _set_gains(starts, held, weight, position, ordered, step, wanted, density, gains)
     return gains
 
 
-@njit(cache=True, nogil=True)
-def _set_gains(
-    held: Float64Array,
+def gains_by_code(
+    starts: Int64Array,
+    column: Int64Array,
+    code: Int64Array,
+    held: Int64Array,
     weight: Float64Array,
-    positions: Float64Array,
-    step: float,
-    gains: Float64Array,
-) -> None:
-    """Set how much less classes differ by the column inside the halves than in the whole."""
-    size = len(held)
-    whole = _difference(held, weight, positions, step, 0, size)
-    for end in range(1, size + 1):
-        left = _difference(held, weight, positions, step, 0, end)
-        gains[end - 1] = whole - left - _difference(held, weight, positions, step, end, size)
+    step: Float64Array,
+    density: float,
+) -> Float64Array:
+    """What it gains to cut off each of some codes of unordered columns.
+
+    ``held`` [codes] and ``weight`` [codes, classes] are those of all codes, and those of column c
+    are ``starts[c] .. starts[c + 1] - 1``; ``column``, ``code`` and ``step`` say which are cut off.
+    """
+    first, last = starts[column], starts[column + 1]
+    alone = separation(held, weight, first, last, code, held[code], weight[code], step)
+    squares = np.add.reduceat(held**2, starts[:-1])[column]
+    everybody = np.add.reduceat(held, starts[:-1])[column]
+    mine = held[code]
+    rest = (squares - mine**2) / np.maximum(everybody - mine, 1)
+    return np.asarray(alone + density * step * (mine + rest - squares / everybody))
 
 
-@njit(cache=True, nogil=True)
-def add_separation(
-    records: Float64Array,
+def separation(
+    held: Int64Array,
+    weight: Float64Array,
+    first: Int64Array,
+    last: Int64Array,
+    code: Int64Array,
+    size: Int64Array,
     predicted: Float64Array,
-    code: int,
-    size: Float64Array,
+    step: Float64Array,
+) -> Float64Array:
+    """How much less classes differ by an unordered column once some records of a code are apart.
+
+    By cut: the codes of the column are ``first .. last - 1``, ``size`` records with ``code`` are
+    separated, and ``predicted`` [cuts, classes] is what is predicted for these.
+    """
+    gains = np.zeros(len(code))
+    _set_separation(held, weight, first, last, code, size, predicted, step, gains)
+    return gains
+
+
+@kernel
+def _set_gains(
+    starts: Int64Array,
+    held: Int64Array,
     weight: Float64Array,
-    step: float,
+    position: Float64Array,
+    ordered: BoolArray,
+    step: Float64Array,
+    wanted: BoolArray,
+    density: float,
     gains: Float64Array,
 ) -> None:
-    """Add how much less classes differ by a column once some records of a code are separated."""
-    unordered = np.zeros(0)
-    whole = _difference(records, predicted, unordered, step, 0, len(records))
-    rest, share = records.copy(), predicted.copy()
-    for place in range(len(size)):
-        rest[code] = records[code] - size[place]
-        share[code] = predicted[code] - weight[place]
-        gains[place] += whole - _difference(rest, share, unordered, step, 0, len(rest))
+    for column in range(len(starts) - 1):
+        first, last = starts[column], starts[column + 1]
+        in_order, each = ordered[first], step[first]
+        records, places, pairs, squares = 0.0, 0.0, 0.0, 0.0
+        for code in range(first, last):
+            at = abs(position[code] - position[first])
+            pairs += held[code] * (at * records - places)
+            records += held[code]
+            places += held[code] * at
+            squares += held[code] * held[code]
+        whole = _difference(held, weight, position, in_order, each, first, last)
+        left, near, inside, equal = 0.0, 0.0, 0.0, 0.0  # the same four sums of the left half
+        for code in range(first, last):
+            at = abs(position[code] - position[first])
+            inside += held[code] * (at * left - near)
+            left += held[code]
+            near += held[code] * at
+            equal += held[code] * held[code]
+            if not wanted[code]:
+                continue
+            right = max(records - left, 1.0)
+            if in_order:
+                between = (places - near) * left - (records - left) * near
+                apart = inside / left + (pairs - inside - between) / right
+                spread = 2.0 * (pairs / records - apart)
+            else:
+                spread = each * (equal / left + (squares - equal) / right - squares / records)
+            gains[code] = (
+                whole
+                - _difference(held, weight, position, in_order, each, first, code + 1)
+                - _difference(held, weight, position, in_order, each, code + 1, last)
+                + density * spread
+            )
 
 
-@njit(cache=True, nogil=True)
-def _difference(
-    held: Float64Array,
+@kernel
+def _set_separation(
+    held: Int64Array,
     weight: Float64Array,
-    positions: Float64Array,
+    first: Int64Array,
+    last: Int64Array,
+    code: Int64Array,
+    size: Int64Array,
+    predicted: Float64Array,
+    step: Float64Array,
+    gains: Float64Array,
+) -> None:
+    rest, share = held.copy(), weight.copy()
+    whole, before = 0.0, -1
+    for cut in range(len(code)):
+        at = code[cut]
+        if first[cut] != before:
+            before = first[cut]
+            whole = _difference(held, weight, step, False, step[cut], first[cut], last[cut])
+        rest[at] = held[at] - size[cut]
+        for c in range(weight.shape[1]):
+            share[at, c] = weight[at, c] - predicted[cut, c]
+        gains[cut] = whole - _difference(rest, share, step, False, step[cut], first[cut], last[cut])
+        rest[at] = held[at]
+        share[at] = weight[at]
+
+
+@inner_kernel
+def _difference(
+    held: Int64Array,
+    weight: Float64Array,
+    position: Float64Array,
+    ordered: bool,
     step: float,
     first: int,
     last: int,
@@ -103,45 +173,14 @@ def _difference(
     if records == 0.0:
         return 0.0
     for code in range(first, last):
-        if positions.size == 0:
+        if not ordered:
             share = held[code] / records
             for c in range(classes):
                 found += step / 2 * abs(weight[code, c] - share * total[c])
         elif code < last - 1:
             passed += held[code]
-            gap = abs(positions[code + 1] - positions[code])
+            gap = abs(position[code + 1] - position[code])
             for c in range(classes):
                 before[c] += weight[code, c]
                 found += gap * abs(before[c] - passed / records * total[c])
     return found
-
-
-def ordered_gain(positions: Float64Array, records: Float64Array) -> Float64Array:
-    """By cut: how much the expected distance of two records of a half shrinks, over all records.
-
-    >>> ordered_gain(np.array([0.0, 1.0]), np.array([2.0, 2.0]))
-    array([2.])
-    """
-    positions = np.abs(positions - positions[0])
-    size, places = np.cumsum(records), np.cumsum(records * positions)
-    pairs = np.cumsum(records * (positions * (size - records) - (places - records * positions)))
-    total, everybody, all_places = pairs[-1], size[-1], places[-1]
-    size, places, pairs = size[:-1], places[:-1], pairs[:-1]
-    between = (all_places - places) * size - (everybody - size) * places
-    after = pairs / size + (total - pairs - between) / (everybody - size)
-    return np.asarray(2 * (total / everybody - after))
-
-
-def unordered_gain(
-    sizes: Float64Array, squares: Float64Array, records: Float64Array
-) -> Float64Array:
-    """By cut: how much the chance that two records of a half differ shrinks, over all records.
-
-    ``sizes``: records in the left half; ``squares``: sum of the squares of its codes' records.
-
-    >>> unordered_gain(np.array([2.0]), np.array([4.0]), np.array([2.0, 2.0]))
-    array([2.])
-    """
-    everybody, total = records.sum(), float((records**2).sum())
-    other = np.maximum(everybody - sizes, 1)
-    return np.asarray(squares / sizes + (total - squares) / other - total / everybody)

@@ -13,22 +13,30 @@ would be a decision that looks at both. `mottle.methods.buckets.margins` keeps t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.errors import GuaranteeError
 from mottle.guarantees.demand import allowed
 from mottle.methods.buckets.association import Association, WaveEvidence
 from mottle.methods.buckets.bucketization import expected_loss
+from mottle.methods.buckets.candidates import (
+    EVERYBODY,
+    Histograms,
+    Places,
+    Scope,
+    Size,
+    cuts_of,
+)
 from mottle.methods.buckets.cut_columns import CutColumn
-from mottle.methods.buckets.gains import add_separation, gain_by_code, gain_by_prefix
 from mottle.methods.buckets.margins import Local, Margins, chance_of_excess, depth_of, inside
 from mottle.methods.buckets.plan import SensitiveValues, counts_by_code, largest_bucket
+from mottle.orderings import lexicographic
 from mottle.typing import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 RISK = 0.01  # chance that any cut of a table fails, as far as margins are right
 _SPENDING = 0.25  # part of the risk left to a node's records that one cut may take
@@ -60,22 +68,6 @@ class CutError(GuaranteeError):
         )
 
 
-class Scope(NamedTuple):
-    """The records that have one of some codes in a column; everybody for no column."""
-
-    column: int = -1
-    code: int = -1
-
-    def holds(self, codes: Int32Array) -> BoolArray:
-        """Whether each record, given by its codes [columns, n], belongs to it."""
-        if self.column < 0:
-            return np.ones(codes.shape[1], np.bool_)
-        return np.asarray(codes[self.column] == self.code)
-
-
-EVERYBODY = Scope()
-
-
 class Cut(NamedTuple):
     """A cut of a node into two halves."""
 
@@ -88,12 +80,28 @@ class Cut(NamedTuple):
         return np.asarray(self.left[codes[self.column]] & self.scope.holds(codes))
 
 
-class Histograms(NamedTuple):
-    """The records of a node that belong to a scope, by the codes of every column."""
+class Kinds(NamedTuple):
+    """Records with equal codes are of one kind: they are predicted alike and never part."""
 
-    records: tuple[Int64Array, ...]  # by column, [codes]
-    predicted: tuple[Float64Array, ...]  # by column, [codes, classes]
-    in_wave: tuple[Float64Array, ...]  # the same of the first wave's records, as released
+    codes: Int32Array  # [columns, kinds]
+    of_row: Int64Array  # [n]: the kind of every record
+
+    @classmethod
+    def of(cls, codes: Int32Array) -> Kinds:
+        """The kinds of records with codes [columns, n]."""
+        sizes = codes.max(axis=1, initial=0).astype(np.int64) + 1
+        order = lexicographic(codes.T, sizes, np.arange(len(sizes)))
+        in_order = codes[:, order]
+        first = np.any(in_order[:, 1:] != in_order[:, :-1], axis=0)
+        first = np.append(np.ones(min(len(order), 1), np.bool_), first)
+        of_row = np.empty(len(order), np.int64)
+        of_row[order] = np.cumsum(first) - 1
+        return cls(np.ascontiguousarray(in_order[:, first]), of_row)
+
+    @property
+    def times(self) -> Int64Array:
+        """[kinds]: how many records are of each."""
+        return np.bincount(self.of_row, minlength=self.codes.shape[1])
 
 
 class Summary(NamedTuple):
@@ -131,7 +139,7 @@ class Knowledge:
         self.information = np.zeros((len(self.columns), codes))  # from cuts made so far
         self.told = _INFORMATION * self.wave.certainty**2
         self.in_wave = self.told * counts_by_code(self.seen, self.values)
-        self.starts = np.cumsum([0, *[column.size for column in self.columns]])
+        self.places = Places.of(self.columns)
         # Larger blocks are matched better, unless a bound on known records divides them anyway;
         # most blocks are smaller than twice the least.
         self.largest_bucket = largest_bucket(self.buckets, 1, self.known_records)
@@ -243,121 +251,82 @@ class Knowledge:
         budget = _SPENDING * (RISK / self.records - spent) * node.size
         counts = counts_by_code(node.counts, self.values)
         riskiest = np.argsort(-counts / np.maximum(allowed(self.values.caps, node.size), 1))
-        families = [
-            family
-            for scope, found in zip(self.scopes, node.scopes, strict=True)
-            if found.records[0].sum() >= self.least
-            for number in range(len(self.columns))
-            if number != scope.column
-            for family in self._families(number, scope, found, node, counts, riskiest[:_RISKIEST])
+        chosen = [
+            number
+            for number, found in enumerate(node.scopes)
+            if number == 0 or self._in_scope(number, found) >= self.least
         ]
-        if not families:
-            return None
-        family_of = np.repeat(np.arange(len(families)), [len(each.gains) for each in families])
-        gains, sizes, predicted, in_wave, places = (
-            np.concatenate([getattr(each, name) for each in families])
-            for name in ("gains", "sizes", "predicted", "in_wave", "places")
+        together = min(node.size, self.buckets * self.largest_bucket)
+        cuts = cuts_of(
+            self.places,
+            [self.scopes[number] for number in chosen],
+            [node.scopes[number] for number in chosen],
+            [
+                self._risks(node, node.scopes[number], counts, riskiest[:_RISKIEST])
+                for number in chosen
+            ],
+            Size(node.size, self.least),
+            _DENSITY * expected_loss(self.buckets, together),
         )
-        column_of = np.array([each.column for each in families])[family_of]
-        left_over = self._left_over(sizes) + self._left_over(node.size - sizes)
-        gains = gains - _GROUP_LOSS * self._distance(node) * left_over
+        if cuts is None:
+            return None
+        left_over = self._left_over(cuts.sizes) + self._left_over(node.size - cuts.sizes)
+        gains = cuts.gains - _GROUP_LOSS * self._distance(node) * left_over
         order = np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)]
         chances = self.margins.chances()
         begin, end = 0, _AT_ONCE
         while begin < len(order):
             tried = order[begin:end]
-            column = column_of[tried]
-            share = self._shares(node, predicted[tried])
+            column, sizes = cuts.column[tried], cuts.sizes[tried, None]
+            share = self._shares(node, cuts.predicted[tried])
+            in_wave = np.stack(
+                [
+                    node.scopes[chosen[cuts.scope[cut]]].in_wave[cuts.taken(cut)].sum(axis=0)
+                    for cut in tried
+                ]
+            )
+            most_left = allowed(self.values.caps, sizes)
+            most_right = allowed(self.values.caps, node.size - sizes)
+            local = self._local(share, in_wave, node.seen)
+            # Codes that no half can have too often need not be looked at.
+            at_risk = np.flatnonzero(np.any(counts > np.minimum(most_left, most_right), axis=0))
             failing = chance_of_excess(
-                counts,
-                share,
-                allowed(self.values.caps, sizes[tried, None]),
-                allowed(self.values.caps, node.size - sizes[tried, None]),
-                self.doubt(column, share),
-                chances[column],
+                counts[at_risk],
+                share[:, at_risk],
+                most_left[:, at_risk],
+                most_right[:, at_risk],
+                self.doubt(column, share)[:, at_risk],
+                chances[column[:, None], at_risk],
                 depth_of(node.size, self.records),
-                self._local(share, in_wave[tried], node.seen),
+                Local(local.information[:, at_risk], local.residual[:, at_risk]),
             )
             safe = np.flatnonzero(failing <= budget)
             if len(safe):
-                best = tried[safe[0]]
-                family = families[family_of[best]]
-                cut = family.cut(int(places[best]), self.columns[family.column].size)
-                return Candidate(cut, int(sizes[best]), predicted[best], float(failing[safe[0]]))
+                best = int(tried[safe[0]])
+                number = int(cuts.column[best])
+                left = np.zeros(self.columns[number].size, np.bool_)
+                left[cuts.taken(best) - self.places.starts[number]] = True
+                cut = Cut(number, left, self.scopes[chosen[cuts.scope[best]]])
+                return Candidate(
+                    cut, int(cuts.sizes[best]), cuts.predicted[best], float(failing[safe[0]])
+                )
             begin, end = end, 3 * end
         return None
 
-    def _families(
-        self,
-        number: int,
-        scope: Scope,
-        found: Histograms,
-        node: Summary,
-        counts: Int64Array,
-        riskiest: Int64Array,
-    ) -> Iterator[_Family]:
-        """All cuts by a column inside a scope that leave halves large enough and gain something.
+    def _in_scope(self, number: int, found: Histograms) -> int:
+        """How many records of a node belong to a scope."""
+        scope = self.scopes[number]
+        return int(found.records[self.places.starts[scope.column] + scope.code])
 
-        Codes of an ordered column are cut at every border. Those of others are sorted by the
-        predicted share of each of the riskiest sensitive codes, and cut at every border too; and
-        every code may be cut off by itself.
-        """
-        column = self.columns[number]
-        records, predicted = found.records[number], found.predicted[number]
-        in_wave = found.in_wave[number]
-        present = np.flatnonzero(records)
-        whole = scope == EVERYBODY  # it may be a copy, in a chunk
-        if len(present) < (2 if whole else 1):
-            return
-        orders = [present]  # a cut takes codes from the front of an order
-        if column.positions is None:
-            risky = self._shares(node, predicted[present])[:, riskiest] * counts[riskiest]
-            by_risk = np.argsort(risky / records[present, None], axis=0, kind="stable")
-            orders = list(present[by_risk].T)
-        elif not whole:
-            orders.append(present[::-1])
-        together = min(node.size, self.buckets * self.largest_bucket)
-        density = _DENSITY * expected_loss(self.buckets, together)
-        for codes in orders:
-            held, weight = records[codes].astype(np.float64), predicted[codes]
-            sizes = np.cumsum(held)
-            fits = self._fit(node, sizes)
-            if not fits.any():
-                continue
-            if whole:
-                positions = None if column.positions is None else column.positions[codes]
-                gains = gain_by_prefix(held, weight, positions, column.step, density)
-            else:
-                gains = self._gain_of_separating(scope, node, held, weight, density)
-            places = np.flatnonzero(fits & (gains > 0))
-            yield _Family(
-                number,
-                scope,
-                codes,
-                False,
-                places,
-                gains[places],
-                sizes[places].astype(np.int64),
-                np.cumsum(weight, axis=0)[places],
-                np.cumsum(in_wave[codes], axis=0)[places],
-            )
-        fits = self._fit(node, records[present])
-        if column.positions is None and whole and fits.any():
-            held, weight = records[present].astype(np.float64), predicted[present]
-            gains = gain_by_code(held, weight, column.step, density)
-            places = np.flatnonzero(fits & (gains > 0))
-            codes = present[places]
-            yield _Family(
-                number,
-                scope,
-                present,
-                True,
-                places,
-                gains[places],
-                records[codes],
-                predicted[codes],
-                in_wave[codes],
-            )
+    def _risks(
+        self, node: Summary, found: Histograms, counts: Int64Array, riskiest: Int64Array
+    ) -> Float64Array:
+        """[places, riskiest]: the predicted share of the riskiest sensitive codes."""
+        at = np.flatnonzero((found.records > 0) & ~self.places.ordered)
+        risks = np.zeros((len(found.records), len(riskiest)))
+        expected = self._shares(node, found.predicted[at])[:, riskiest] * counts[riskiest]
+        risks[at] = expected / found.records[at, None]
+        return risks
 
     def _left_over(self, sizes: Int64Array) -> Float64Array:
         """How many records of halves of these sizes will find no room in buckets of equal size.
@@ -371,8 +340,9 @@ class Knowledge:
     def _distance(self, node: Summary) -> float:
         """The expected loss of two records of the node, over all columns."""
         found = 0.0
-        for column, records in zip(self.columns, node.scopes[0].records, strict=True):
-            share = records / node.size
+        starts = self.places.starts
+        for column, first, last in zip(self.columns, starts, starts[1:], strict=False):
+            share = node.scopes[0].records[first:last] / node.size
             if column.positions is None:
                 found += column.step * (1 - float(share @ share))
             else:
@@ -380,57 +350,10 @@ class Knowledge:
                 found += 2 * float(below * (1 - below) @ np.diff(column.positions))
         return found
 
-    def _fit(self, node: Summary, sizes: Int64Array | Float64Array) -> BoolArray:
-        """Whether halves of these sizes, and what is left of the node, are large enough."""
-        return np.asarray((sizes >= self.least) & (node.size - sizes >= self.least))
-
-    def _gain_of_separating(
-        self,
-        scope: Scope,
-        node: Summary,
-        held: Float64Array,
-        weight: Float64Array,
-        density: float,
-    ) -> Float64Array:
-        """By prefix of the codes: what it gains to separate their records from all others.
-
-        All of these records have the code of the scope, so the gain is that of the scope's column.
-        """
-        records = node.scopes[0].records[scope.column].astype(np.float64)
-        predicted = node.scopes[0].predicted[scope.column]
-        step = self.columns[scope.column].step
-        size, weight = np.cumsum(held), np.cumsum(weight, axis=0)
-        mine, total = records[scope.code], float((records**2).sum())
-        left = total - mine**2 + (mine - size) ** 2
-        spread = size + left / np.maximum(node.size - size, 1) - total / node.size
-        gains: Float64Array = density * step * spread
-        add_separation(records, predicted, scope.code, size, weight, step, gains)
-        return gains
-
     def check(self, node: Summary) -> None:
         """Raise `CutError` if a node breaks a cap."""
         if np.any(counts_by_code(node.counts, self.values) > allowed(self.values.caps, node.size)):
             raise CutError
-
-
-class _Family(NamedTuple):
-    """Cuts of a node that take codes from the front of an order, or one code each."""
-
-    column: int
-    scope: Scope
-    codes: Int64Array  # in their order
-    alone: bool  # whether each cut takes one code
-    places: Int64Array  # [cuts]: the last code that each cut takes
-    gains: Float64Array  # [cuts]
-    sizes: Int64Array  # [cuts]: records in the left half
-    predicted: Float64Array  # [cuts, classes]: predicted for the left half
-    in_wave: Float64Array  # [cuts, classes]: of the first wave, in the left half
-
-    def cut(self, place: int, size: int) -> Cut:
-        """The cut that ends at a place; ``size``: number of codes of the column."""
-        left = np.zeros(size, np.bool_)
-        left[self.codes[place if self.alone else 0 : place + 1]] = True
-        return Cut(self.column, left, self.scope)
 
 
 class Candidate(NamedTuple):
@@ -499,15 +422,16 @@ def grow(
     CutError
         A block breaks a cap.
     """
-    indices = known.association.indices(codes)
-    sample = _sample(codes, np.concatenate([node.rows for node in nodes]))
+    kinds = Kinds.of(codes)
+    indices = known.association.indices(kinds.codes)
+    sample, times = _sample(kinds, nodes)
     node_of = np.zeros(len(values), np.int32)
     blocks: list[Int64Array] = []
     nodes = list(nodes)
     refused: list[Node] = []  # no cut was safe; tried again when more is known
     learned = False  # since the first of them was refused
     while True:
-        shares = known.association.predicted(indices)
+        shares = known.association.predicted(indices)[kinds.of_row]
         made: list[tuple[Summary, Candidate, Summary]] = []
         following: list[Node] = []
         for node in nodes:
@@ -538,75 +462,83 @@ def grow(
             node_of[rows] = number
         counts = [np.bincount(values[rows], minlength=len(known.seen)) for rows in leaves]
         known.association = known.association.fitted_to_nodes(
-            known.wave, indices[sample], node_of[sample], np.stack(counts)
+            known.wave, indices[kinds.of_row[sample]], node_of[sample], times, np.stack(counts)
         )
 
 
-def _sample(codes: Int32Array, rows: Int64Array) -> Int64Array:
-    """Some of the rows, evenly spread over their codes.
+def _sample(kinds: Kinds, nodes: Sequence[Node]) -> tuple[Int64Array, Float64Array]:
+    """Some of the rows, evenly spread over their kinds: one of each, and how many it stands for.
 
-    The codes of the sample do not depend on the order of rows with equal codes.
+    The kinds of the sample do not depend on the order of rows of one kind.
     """
-    in_order = rows[np.lexsort(codes[::-1, rows])]
-    return in_order[:: -(-len(rows) // _FIT_ROWS)]
+    node = np.repeat(np.arange(len(nodes)), [len(each.rows) for each in nodes])
+    rows = np.concatenate([each.rows for each in nodes])
+    of_row = kinds.of_row[rows]
+    chosen = np.argsort(of_row, kind="stable")[:: -(-len(rows) // _FIT_ROWS)]
+    together = of_row[chosen] * len(nodes) + node[chosen]  # rows of a kind and a node never part
+    _, first, times = np.unique(together, return_index=True, return_counts=True)
+    return rows[chosen[first]], times.astype(np.float64)
 
 
 def summary(
     known: Knowledge, codes: Int32Array, values: Int32Array, shares: Float32Array, node: Node
 ) -> Summary:
-    """What decides about a node."""
-    mine, wave = codes[:, node.rows], known.wave.codes[:, node.wave]
-    counted = Summary.counted(known, values[node.rows])
-    scopes = tuple(
-        _histograms(
-            known, codes, shares, node.rows[scope.holds(mine)], node.wave[scope.holds(wave)]
-        )
-        for scope in known.scopes
+    """What decides about a node; ``shares`` [n, classes] are predicted."""
+    kinds = Kinds.of(codes[:, node.rows])
+    times, summed = kinds.times, np.zeros((kinds.codes.shape[1], shares.shape[1]))
+    _add_rows(node.rows, kinds.of_row, shares, summed)
+    wave = known.wave.codes[:, node.wave]
+    starts = known.places.starts
+    scopes = []
+    for scope in known.scopes:
+        held = np.zeros(starts[-1], np.int64)
+        weight = np.zeros((starts[-1], shares.shape[1]))
+        inside = np.flatnonzero(scope.holds(kinds.codes))
+        _add_up(inside, times, kinds.codes, summed, starts, held, weight)
+        in_wave = wave_histogram(known, node.wave[scope.holds(wave)])
+        scopes.append(Histograms(held, weight, in_wave))
+    first = slice(0, starts[1])
+    return Summary.counted(known, values[node.rows])._replace(
+        expected=scopes[0].predicted[first].sum(axis=0),
+        seen=scopes[0].in_wave[first].sum(axis=0),
+        scopes=tuple(scopes),
     )
-    return counted._replace(
-        expected=scopes[0].predicted[0].sum(axis=0),
-        seen=scopes[0].in_wave[0].sum(axis=0),
-        scopes=scopes,
-    )
 
 
-def _histograms(
-    known: Knowledge,
-    codes: Int32Array,
-    shares: Float32Array,
-    rows: Int64Array,
-    in_wave: Int64Array,
-) -> Histograms:
-    """Histograms of some rows and of some records of the first wave."""
-    held = np.zeros(known.starts[-1], np.int64)
-    weight = np.zeros((known.starts[-1], shares.shape[1]))
-    _add_up(rows, codes, shares, known.starts, held, weight)
-    borders = known.starts[1:-1]
-    records, predicted = np.split(held, borders), np.split(weight, borders)
-    return Histograms(tuple(records), tuple(predicted), wave_histogram(known, in_wave))
+def wave_histogram(known: Knowledge, places: Int64Array) -> Float64Array:
+    """[codes of all columns, classes]: what is known about some records of the first wave."""
+    starts = known.places.starts
+    held = np.zeros(starts[-1], np.int64)
+    seen = np.zeros((starts[-1], known.wave.held.shape[1]))
+    once = np.ones(len(known.wave.held), np.int64)
+    _add_up(places, once, known.wave.codes, known.wave.held, starts, held, seen)
+    return seen
 
 
-def wave_histogram(known: Knowledge, places: Int64Array) -> tuple[Float64Array, ...]:
-    """By column, [codes, classes]: what is known about some records of the first wave."""
-    held = np.zeros(known.starts[-1], np.int64)
-    seen = np.zeros((known.starts[-1], known.wave.held.shape[1]))
-    _add_up(places, known.wave.codes, known.wave.held, known.starts, held, seen)
-    return tuple(np.split(seen, known.starts[1:-1]))
+@kernel
+def _add_rows(
+    rows: Int64Array, kind: Int64Array, shares: Float32Array, summed: Float64Array
+) -> None:
+    """Add what is predicted for rows to that of their kinds."""
+    for place in range(len(rows)):
+        for c in range(shares.shape[1]):
+            summed[kind[place], c] += shares[rows[place], c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_up(
     rows: Int64Array,
+    times: Int64Array,
     codes: Int32Array,
-    shares: Float32Array | Float64Array,
+    sums: Float64Array,
     starts: Int64Array,
     held: Int64Array,
     weight: Float64Array,
 ) -> None:
-    """Count rows by the codes of every column; those of a column begin at its start."""
+    """Count rows, each ``times``, by the codes of every column, which begin at its start."""
     for column in range(len(codes)):
         for row in rows:
             code = starts[column] + codes[column, row]
-            held[code] += 1
-            for c in range(shares.shape[1]):
-                weight[code, c] += shares[row, c]
+            held[code] += times[row]
+            for c in range(sums.shape[1]):
+                weight[code, c] += sums[row, c]

@@ -18,6 +18,7 @@ from mottle.errors import GuaranteeError
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import BucketDecision
 from mottle.methods.buckets.association import Association, PublishedTable
+from mottle.methods.buckets.candidates import Histograms
 from mottle.methods.buckets.cut_columns import CutColumn, codes_of
 from mottle.methods.buckets.partitioned.lots import draw_counts
 from mottle.methods.buckets.partitioned.shares import OrderedPartitions, RegionRows, RowShare
@@ -26,7 +27,6 @@ from mottle.methods.buckets.tiers import Tier, edges_per_record
 from mottle.methods.buckets.tree import (
     Candidate,
     Cut,
-    Histograms,
     Knowledge,
     Node,
     Summary,
@@ -318,8 +318,8 @@ def _added(parts: Sequence[Summary]) -> Summary:
     """The summary of a node from those of its parts."""
     scopes = []
     for of_scope in zip(*[part.scopes for part in parts], strict=True):
-        records = tuple(sum(each) for each in zip(*[h.records for h in of_scope], strict=True))
-        predicted = tuple(sum(each) for each in zip(*[h.predicted for h in of_scope], strict=True))
+        records = np.sum([each.records for each in of_scope], axis=0)
+        predicted = np.sum([each.predicted for each in of_scope], axis=0)
         scopes.append(Histograms(records, predicted, of_scope[0].in_wave))
     return Summary(
         sum(part.size for part in parts),
@@ -338,7 +338,8 @@ def _with_wave(known: Knowledge, node: Summary, inside: BoolArray) -> Summary:
         )
         for scope, found in zip(known.scopes, node.scopes, strict=True)
     )
-    return node._replace(seen=scopes[0].in_wave[0].sum(axis=0), scopes=scopes)
+    first = slice(0, known.places.starts[1])
+    return node._replace(seen=scopes[0].in_wave[first].sum(axis=0), scopes=scopes)
 
 
 def _counted(
