@@ -52,6 +52,28 @@ def prepare_environment() -> Path:
 
 def run_rival(tool: str, table: pa.Table, codes: Codes, k: int) -> RivalResult:
     """Run another tool on a table and measure its loss as ours is measured."""
+    result, hierarchies = _run(tool, table, k)
+    seconds = result["seconds"]
+    assert isinstance(seconds, float)
+    if "groups" in result:
+        return RivalResult(_gcp_of_groups(_groups(result), codes), seconds, 0.0)
+    gcp, suppressed = _gcp_of_labels(result, codes, hierarchies)
+    return RivalResult(gcp, seconds, suppressed)
+
+
+def run_rival_groups(tool: str, table: pa.Table, k: int) -> list[int]:
+    """Run another tool that makes groups of records; the group of each record."""
+    return _groups(_run(tool, table, k)[0])
+
+
+def _groups(result: dict[str, object]) -> list[int]:
+    groups = result["groups"]
+    assert isinstance(groups, list)
+    return groups
+
+
+def _run(tool: str, table: pa.Table, k: int) -> tuple[dict[str, object], Path]:
+    """What another tool found in its own environment, and the hierarchies it was given."""
     python = prepare_environment()
     script = ROOT / "benchmarks" / "rivals" / "run.py"
     hierarchies = DATA / "hierarchies" / "adult"
@@ -63,11 +85,7 @@ def run_rival(tool: str, table: pa.Table, codes: Codes, k: int) -> RivalResult:
             check=True,
             capture_output=True,
         )
-        result = json.loads(output.read_text())
-    if "groups" in result:
-        return RivalResult(_gcp_of_groups(result["groups"], codes), result["seconds"], 0.0)
-    gcp, suppressed = _gcp_of_labels(result, codes, hierarchies)
-    return RivalResult(gcp, result["seconds"], suppressed)
+        return json.loads(output.read_text()), hierarchies
 
 
 def _gcp_of_groups(groups: list[int], codes: Codes) -> float:

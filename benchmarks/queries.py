@@ -1,8 +1,9 @@
 """Accuracy of queries by the defaults and under the papers' uniform assumption, speed, learning.
 
 Usage: python benchmarks/queries.py
-[bounds|likeness|diversity|matches|speed|learning|coverage|regressions]; all of them without an
-argument; each writes benchmarks/results/queries-<part>.md. "coverage" keeps what it found in
+[bounds|likeness|diversity|matches|speed|learning|coverage|regressions|rivals]; all of them
+without an argument; each writes benchmarks/results/queries-<part>.md. "rivals" needs access to
+PyPI for anonypy, in an environment of its own. "coverage" keeps what it found in
 queries-coverage.json and goes on where it was stopped; "coverage adult_full" is about one table,
 "coverage anew" forgets what is kept. CENSUS is the first rows
 of census_acs in codes (age and education as numbers, the others as categories), COIL2000 the five
@@ -26,12 +27,13 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from _privbayes import epsilon_of, privbayes
 from _queries_coverage import measure_coverage
+from _queries_learning import learning_by_table
 from _queries_regressions import regressions_by_table
+from _queries_rivals import rivals_by_degree
 from _shared import markdown_table, report, require_data
 
 import mottle
 from mottle import BetaLikeness, KAnonymity, LDiversity, Release, Schema
-from mottle.evaluation.learning import Training, learn
 from mottle.evaluation.workloads import prefix_counts, query_error, random_counts
 from mottle.guarantees.base import Guarantee
 from mottle.queries.engine import Queries
@@ -39,7 +41,6 @@ from mottle.queries.engine import Queries
 CENSUS = ("age", "gender", "education", "marital_status", "race", "workclass", "country")
 NUMBERS = ("age", "education")
 COIL = ("num_houses", "avg_household_size", "avg_age_class", "customer_main_type")
-ADULT = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")
 ROWS = 10_000
 QUERIES = 600
 WEIGHTED = " × 5"
@@ -447,50 +448,9 @@ def speed() -> None:
 
 
 def learning() -> None:
-    """Train on releases, test on originals that were not released: ADULT's salary class."""
-    table = parquet("adult_arx")
-    order = np.random.default_rng(1).permutation(table.num_rows)
-    train, test = table.take(pa.array(order[:ROWS])), table.take(pa.array(order[ROWS : ROWS * 2]))
-    target, features = "salary-class", list(ADULT)
-    rows = []
-
-    def add(name: str, source: Release | pa.Table, training: Training, fit: str = "fitted") -> None:
-        found = learn(
-            source, test, target, features=features, training=training, fit=fit, m=3, seed=1
-        )
-        shown = f"{training}, {fit}"
-        cells = [f"{one.accuracy:.4f} / {one.auc:.4f}" for one in found]
-        rows.append([name, "unchanged" if isinstance(source, pa.Table) else shown, *cells])
-        print(rows[-1], flush=True)
-
-    add("originals", train, Training.ORIGINALS)
-    for method, guarantee in (
-        ("freeform", KAnonymity(10)),
-        ("mondrian", KAnonymity(10)),
-        ("buckets", LDiversity(2)),
-    ):
-        schema = Schema.of(quasi_identifying=ADULT, sensitive=[target], rest="identifying")
-        if method == "buckets":
-            guarantee = BetaLikeness(1)
-        release = mottle.anonymize(train, schema, guarantee, method=method, effort=1, seed=1)
-        name = f"{method}, {guarantee.describe()['short']}"
-        add(name, release, Training.SAMPLES)
-        add(name, release, Training.SAMPLES, "uniform")
-        add(name, release, Training.RANGES)
-    add(
-        "PrivBayes, ε = ln 2",
-        privbayes(train, [*ADULT, target], epsilon_of(1), seed=1),
-        Training.ORIGINALS,
-    )
-    majority = max(np.unique(test.column(target).to_numpy(), return_counts=True)[1]) / test.num_rows
-    sections = [
-        f"{ROWS:,} rows for training, {ROWS:,} others for testing; accuracy / area under the ROC"
-        f" curve. Always guessing the majority has accuracy {majority:.4f}.",
-        markdown_table(
-            ["trained on", "how", "logistic regression", "random forest", "gradient boosting"], rows
-        ),
-    ]
-    report("queries-learning", "Learning from releases", sections, "queries.py learning")
+    """Train on releases of four tables, test on originals that were not released."""
+    for sections in learning_by_table():
+        report("queries-learning", "Learning from releases", sections, "queries.py learning")
 
 
 def coverage(*tables: str) -> None:
@@ -506,11 +466,16 @@ def regressions() -> None:
         report("queries-regressions", "Pooled regressions", sections, "queries.py regressions")
 
 
+def rivals() -> None:
+    """Beside releases of ARX and anonypy, read in the usual way."""
+    report("queries-rivals", "Beside ARX and anonypy", rivals_by_degree(), "queries.py rivals")
+
+
 PARTS = {
     part.__name__: part
     for part in (
         *(bounds, likeness, diversity, matches, speed, learning),
-        *(coverage, regressions),
+        *(coverage, regressions, rivals),
     )
 }
 

@@ -138,6 +138,84 @@ def test_sums_and_averages_have_calibrated_errors(people: pa.Table, release: Rel
     assert queries.total("age", wheres[0]).error != plain.total("age", wheres[0]).error
 
 
+def test_sums_of_unchanged_columns_are_counts_times_averages(
+    people: pa.Table, release: Release
+) -> None:
+    truth, queries = Queries.of(people), release.queries()
+    wheres = random_counts(people, KNOWN, None, conditions=2, number=100, seed=8, selectivity=0.3)
+    held = 0
+    for where in wheres:
+        total, count, average = (
+            queries.total("income", where),
+            queries.count(where),
+            queries.average("income", where),
+        )
+        if total.certain < total.possible:
+            wanted = np.hypot(count.expected * average.error, average.expected * count.error)
+            assert total.error == pytest.approx(wanted)
+            assert total.reliable == (total.error <= total.expected / 3)
+        low, high = total.interval()
+        held += low - 1e-6 <= truth.total("income", where).expected <= high + 1e-6
+    assert held / len(wheres) >= 0.9
+    assert queries.total("income").error == 0.0
+    known = "SELECT sum(income) AS s FROM release WHERE age < 40"
+    assert release.query(known).column("s_error")[0].as_py() == pytest.approx(
+        queries.total("income", {"age": (None, 39)}).error
+    )
+    assert "does not state" in release.total("income", {"age": (30, 40)}, fit="uniform").doubt
+
+
+def test_values_go_with_conditions_inside_cells_as_between_them(
+    people: pa.Table, release: Release
+) -> None:
+    queries = release.queries()
+    assert queries.fitted_to == {"diagnosis"}  # nothing was fitted to the income
+    where = {"age": (20, 60), "sex": "female"}
+    fitted = replace(queries, fitted_to=frozenset({"diagnosis", "income"}))
+    answer, without = queries.average("income", where), fitted.average("income", where)
+    likely = np.maximum(queries.likelihoods(queries.parse_where(where)), 0.0)
+    numbers = np.asarray(release.table.column("income").to_numpy(), np.float64)
+    likely, income = likely[np.isfinite(numbers)], numbers[np.isfinite(numbers)]
+    inside = np.average(income, weights=likely)
+    others = np.average(income, weights=1 - likely)
+    moved = likely @ (1 - likely) * abs(inside - others) / likely.sum()
+    assert moved > 0
+    assert answer.expected == without.expected
+    assert answer.error == pytest.approx(np.hypot(without.error, moved / 2))
+
+
+def test_averages_of_unchanged_columns_are_off_by_more_than_the_draw(release: Release) -> None:
+    facts = release.certificate.calibration
+    assert facts is not None
+    careless = Calibration(facts.model_copy(update={"averages": (0.1,)}))
+    errors = careless.errors(AnswerKind.AVERAGE, np.array([2.0]), 1, 1.0, np.array([0.0]))
+    assert errors == pytest.approx([1.1 * 1.5 * 2.0])
+    known = careless.errors(AnswerKind.AVERAGE, np.array([2.0]), 1, 1.0, None)
+    assert known == pytest.approx([0.1 * 2.0])
+
+
+def test_counts_are_off_by_more_where_sensitive_values_are_protected(
+    people: pa.Table, release: Release
+) -> None:
+    facts = release.certificate.calibration
+    assert facts is not None
+    assert release.queries().calibration == Calibration(facts)
+    one, nothing = np.array([1.0]), np.array([0.0])
+    for columns, wider in ((1, 1.75), (2, np.sqrt((1 + 2 * 1.75**2) / 3))):
+        plain, wide = (
+            Calibration(facts, protects).errors(AnswerKind.COUNT, one, columns, 5.0, nothing)
+            for protects in (False, True)
+        )
+        assert (wide - 0.25) / (plain - 0.25) == pytest.approx([wider / 1.1])
+    schema = Schema.of(quasi_identifying=KNOWN, sensitive=["diagnosis"], rest="insensitive")
+    diverse = mottle.anonymize(
+        people, schema, mottle.LDiversity(2), method="buckets", options={"passes": 1}, seed=1
+    )
+    calibration = diverse.queries().calibration
+    assert calibration is not None
+    assert calibration.protects
+
+
 def test_odd_factors_are_refused(release: Release) -> None:
     content = json.loads(release.certificate.to_json())
     assert check_certificate(Certificate.from_dict(content), "c").calibration is not None

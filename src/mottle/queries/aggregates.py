@@ -76,6 +76,22 @@ class Summands:
         error = standard_error(square - deviation**2, self.second + mean**2) / float(records)
         return Estimate(float(min(max(mean, least), most)), least, most, error)
 
+    def carried_over(self, everyone: Summands) -> float:
+        """Return by how much the average moves if cells are like the table.
+
+        A record that may or may not be among those that add their number, with probability p and
+        1 − p, is one of them the more often the more its number is like theirs. If numbers of those
+        differ from the others' by d inside cells as they do between them, the sum is off by
+        Σ p·(1 − p)·d.
+        """
+        inside, records = float(self.likely.sum()), float(everyone.likely.sum())
+        if inside <= 0 or records - inside < 1:
+            return 0.0
+        mean = float(self.first.sum()) / inside
+        others = (float(everyone.first.sum()) - float(self.first.sum())) / (records - inside)
+        uncertain = float((self.likely * (1 - self.likely)).sum())
+        return uncertain * abs(mean - others) / inside
+
     def _largest_mean(self, numbers: Float64Array) -> float:
         """The largest mean: the certain records plus those others that raise it the most."""
         certain, others = numbers[self.certain], np.sort(numbers[~self.certain])[::-1]

@@ -27,6 +27,12 @@ STEP = 0.25  # a count is whole: half a record, over the 1.96 errors of a 95 % i
 # calibrated without looking at both, so errors are larger by this factor than for one more
 # quasi-identifier, and at least those of the draw.
 _UNCHANGED = 1.1
+# Averages of or under such columns: how their values go with quasi-identifiers inside cells is more
+# than the fit to sensitive values can tell, so errors are at least so many times those of the draw.
+_LEAST_OF_AVERAGES = 1.5
+# By how much a count about a quasi-identifier and such a column is farther off than one about two
+# quasi-identifiers, where a guarantee is about sensitive values: these are mixed inside cells.
+_PROTECTED_PAIR = 1.75
 TOO_LARGE = 1 / 3  # an error above this share of the answer makes it unreliable
 UNRELIABLE_COLUMN = 0.1  # median relative error of counts from which on a column is unreliable
 NOT_CALIBRATED = "the release does not state how far its answers are off"
@@ -47,6 +53,7 @@ class Calibration:
     """The factors of a release."""
 
     facts: CalibrationFacts
+    protects: bool = False  # whether the guarantee is about sensitive values
 
     def errors(
         self,
@@ -71,10 +78,19 @@ class Calibration:
             stated = np.hypot(np.maximum(first * times, least) * error, second * times * error**2)
         else:
             factors = self.facts.sums if answered is AnswerKind.SUM else self.facts.averages
+            if answered is AnswerKind.AVERAGE:
+                least *= _LEAST_OF_AVERAGES
             stated = np.maximum(_of_number(np.array(factors), place) * times, least) * error
         if shift is not None:
-            stated = np.hypot(_UNCHANGED * stated, shift)
+            stated = np.hypot(self._widened(answered, columns) * stated, shift)
         return stated + STEP if answered is AnswerKind.COUNT else stated
+
+    def _widened(self, answered: AnswerKind, columns: int) -> float:
+        """By how much errors are larger because an answer also depends on unchanged columns."""
+        if answered is not AnswerKind.COUNT or not self.protects:
+            return _UNCHANGED
+        pairs = columns * (columns - 1) / 2
+        return float(np.sqrt((pairs + columns * _PROTECTED_PAIR**2) / (pairs + columns)))
 
     def of_columns(
         self, answered: AnswerKind, names: Iterable[str], *, with_unchanged: bool = False

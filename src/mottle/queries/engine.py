@@ -40,7 +40,7 @@ from mottle.queries.fitting.release_cells import (
 )
 from mottle.queries.group_by import all_groups
 from mottle.queries.item_answers import asks_items, count_all_of, narrowed
-from mottle.queries.stated_errors import state_counts, state_one
+from mottle.queries.stated_errors import state_average, state_counts, state_one, state_sum
 from mottle.queries.two_tables import TwoTables
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
@@ -88,6 +88,8 @@ class Queries:
         How far answers are off, as the release states it.
     without_lift : tuple of CellDistribution, optional
         The cells as they are fitted without looking at sensitive values.
+    fitted_to : frozenset of str
+        The sensitive columns to whose values the others are fitted.
 
     Examples
     --------
@@ -109,6 +111,7 @@ class Queries:
     totals: Mapping[str, TotalsByAtom] = field(default_factory=dict)
     calibration: Calibration | None = None
     without_lift: tuple[CellDistribution, ...] | None = None
+    fitted_to: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, source: ReleaseData | pa.Table, fit: str = FITS[0]) -> Queries:
@@ -150,8 +153,9 @@ class Queries:
             except UsageError as error:  # the release does not carry its order or hierarchy
                 unavailable[column.name] = error
         plain: list[CellDistribution] | None = None
+        fitted_to: frozenset[str] = frozenset()
         if fit == FITS[0] and not isinstance(source, pa.Table):
-            cells, plain = fit_cells(cells, source)
+            cells, plain, fitted_to = fit_cells(cells, source)
         if not isinstance(source, pa.Table):
             cells = [calibrate_items(every, source, fit) for every in cells]
             plain = plain and [calibrate_items(every, source, fit) for every in plain]
@@ -180,6 +184,7 @@ class Queries:
             },
             calibration=stated_calibration(source, fit),
             without_lift=None if plain is None else tuple(plain),
+            fitted_to=fitted_to,
         )
 
     @cached_property
@@ -196,6 +201,7 @@ class Queries:
             ),
             codes=codes,
             without_lift=None,
+            fitted_to=frozenset(),
         )
 
     def answering(self, columns: Iterable[str]) -> Queries:
@@ -615,7 +621,16 @@ class Queries:
             return summands.total() if kind is AnswerKind.SUM else summands.average()
 
         columns = {column, *self.parse_where(where), *([] if weight is None else [weight])}
-        return state_one(self, kind, columns, answer(self.answering(columns)), answer)
+        stated = state_one(self, kind, columns, answer(self.answering(columns)), answer)
+        known = self.calibration is not None and not self.generalized.isdisjoint(columns)
+        if not known or weight is not None or column not in self.unchanged:
+            return stated
+        if kind is AnswerKind.SUM:
+            average = self._stated(AnswerKind.AVERAGE, column, where, None)
+            return state_sum(stated, self.count(where), average)
+        if column not in self.fitted_to:
+            return state_average(stated, self._summands(column, where), self._summands(column, {}))
+        return stated
 
     def _count_batch(self, queries: Sequence[Mapping[str, Conditions]]) -> Float64Array:
         """Rows expected, certain, possible, error; a column for each query."""

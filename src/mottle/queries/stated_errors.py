@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mottle.queries.calibration import MANY_COLUMNS, NOT_CALIBRATED, AnswerKind, doubts
+from mottle.queries.calibration import (
+    LARGE_ERROR,
+    MANY_COLUMNS,
+    NOT_CALIBRATED,
+    AnswerKind,
+    doubts,
+)
 from mottle.queries.conditions import Conditions
 from mottle.queries.estimate import Estimate
 from mottle.queries.fitting.known_totals import TotalsByAtom
@@ -16,6 +22,7 @@ from mottle.queries.item_answers import states_errors
 from mottle.typing import Float64Array
 
 if TYPE_CHECKING:
+    from mottle.queries.aggregates import Summands
     from mottle.queries.engine import Queries
 
 
@@ -96,6 +103,38 @@ def state_one(
         lambda other: np.array([again(other).expected]),
     )
     return replace(answer, error=float(errors[0]), doubt=reasons[0])
+
+
+def state_average(average: Estimate, inside: Summands, everyone: Summands) -> Estimate:
+    """Return the average of a column that no fit looked at with the error that holds.
+
+    Its values go with quasi-identifiers between cells, as everybody can see. How much they do so
+    inside cells is not known: half as much is counted as one standard error.
+    """
+    if not np.isfinite(average.error) or average.certain == average.possible:
+        return average
+    error = np.hypot(average.error, inside.carried_over(everyone) / 2)
+    return _with_error(average, float(error), average.doubt)
+
+
+def _with_error(answer: Estimate, error: float, doubt: str) -> Estimate:
+    """An answer with another error; a doubt for another reason than its size stays."""
+    reason = "" if doubt == LARGE_ERROR else doubt
+    (found,) = doubts(np.array([answer.expected]), np.array([error]), np.array([False]), reason)
+    return replace(answer, error=error, doubt=found)
+
+
+def state_sum(total: Estimate, count: Estimate, average: Estimate) -> Estimate:
+    """Return a sum over a column that is published as it is with the error that holds.
+
+    Nothing is known of sums over such columns. But a sum is a count times an average, and the
+    errors of both, as they are stated, add up like independent ones.
+    """
+    if not np.isfinite(average.error) or total.certain == total.possible:
+        return total
+    error = np.hypot(count.expected * average.error, average.expected * count.error)
+    reason = next((one.doubt for one in (total, average) if one.doubt not in ("", LARGE_ERROR)), "")
+    return _with_error(total, float(error), reason)
 
 
 def _factor(queries: Queries, columns: Iterable[str], kind: AnswerKind = AnswerKind.COUNT) -> float:

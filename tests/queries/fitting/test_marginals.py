@@ -119,8 +119,9 @@ def test_sensitive_values_change_the_probabilities_inside_cells() -> None:
 def test_combinations_of_sensitive_values_are_limited() -> None:
     table = pa.table({"few": ["a", "b"] * 500, "many": [str(row) for row in range(1000)]})
     queries = Queries.of(table)
-    contexts = sensitive_contexts([queries.column("few"), queries.column("many")], 1000)
+    contexts, used = sensitive_contexts([queries.column("few"), queries.column("many")], 1000)
     assert np.array_equal(contexts, queries.column("few").of_row)
+    assert used == {"few"}
 
 
 @pytest.mark.parametrize("method", ["nh", "mondrian"])

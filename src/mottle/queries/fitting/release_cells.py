@@ -38,19 +38,21 @@ def stated_calibration(source: ReleaseData | pa.Table, fit: str) -> Calibration 
         return None
     stated = source.certified.calibration
     of_these = stated is not None and source.table.num_rows == source.certified.rows
-    return Calibration(stated) if stated is not None and of_these else None
+    protects = bool(source.certified.sensitive)
+    return Calibration(stated, protects) if stated is not None and of_these else None
 
 
 def fit_cells(
     cells: Sequence[CellDistribution], release: ReleaseData
-) -> tuple[list[CellDistribution], list[CellDistribution] | None]:
+) -> tuple[list[CellDistribution], list[CellDistribution] | None, frozenset[str]]:
     """Fit every column's distribution; lift it by sensitive values where totals are published.
 
-    Also returns the distributions without lift, None if they are the same.
+    Also returns the distributions without lift, None if they are the same, and the columns by whose
+    values the others were lifted.
     """
     described = {column.name: column for column in release.columns}
     sensitive = [every for every in cells if described[every.name].role is Role.SENSITIVE]
-    contexts = sensitive_contexts(sensitive, release.table.num_rows)
+    contexts, used = sensitive_contexts(sensitive, release.table.num_rows)
     generalized = [every for every in cells if described[every.name].form is not None]
     guessed = guess_degrees(
         generalized,
@@ -77,7 +79,7 @@ def fit_cells(
         is_liftable = totals is not None and contexts.any()
         fitted.append(apply_lift(better, contexts) if is_liftable else better)
     is_lifted = any(one is not other for one, other in zip(fitted, plain, strict=True))
-    return fitted, plain if is_lifted else None
+    return fitted, plain if is_lifted else None, used if is_lifted else frozenset()
 
 
 def calibrate_items(

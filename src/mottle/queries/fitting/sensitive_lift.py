@@ -27,21 +27,25 @@ _MAX_FACTOR = 2.0  # a round corrects the total of a value by at most this facto
 _TINY = 1e-300
 
 
-def sensitive_contexts(sensitive: Sequence[CellDistribution], records: int) -> Int64Array:
-    """[n]: the number of each record's combination of sensitive values.
+def sensitive_contexts(
+    sensitive: Sequence[CellDistribution], records: int
+) -> tuple[Int64Array, frozenset[str]]:
+    """[n]: the number of each record's combination of sensitive values; the columns told apart.
 
     A column that would make more than `MAX_CONTEXTS` combinations is left out.
 
     >>> sensitive_contexts([], 3)
-    array([0, 0, 0])
+    (array([0, 0, 0]), frozenset())
     """
     contexts = np.zeros(records, np.int64)
+    used = []
     for cells in sensitive:
         joint = contexts * len(cells.first) + cells.of_row
         values, places = np.unique(joint, return_inverse=True)
         if len(values) <= MAX_CONTEXTS:
             contexts = places.ravel()
-    return contexts
+            used.append(cells.name)
+    return contexts, frozenset(used)
 
 
 def apply_lift(cells: CellDistribution, contexts: Int64Array) -> CellDistribution:
