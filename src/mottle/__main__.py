@@ -6,7 +6,6 @@ takes most of the time of a short command.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from contextlib import suppress
@@ -21,15 +20,11 @@ else:
     app = lazy_module("mottle.cli.app")
 
 INTERRUPTED, NO_MEMORY = 130, 71  # exit codes
-# Importing allocates a million objects that stay: by default a fifth of the time of a short command
-# is spent on looking for garbage among them.
-OBJECTS_PER_COLLECTION = 100_000
 
 
 def main() -> None:
     """Run the command line."""
     own_process()
-    gc.set_threshold(OBJECTS_PER_COLLECTION, *gc.get_threshold()[1:])
     # Matrices are small: a second thread of BLAS only waits. Read when NumPy is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:

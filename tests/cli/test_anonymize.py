@@ -91,7 +91,10 @@ def test_methods_lists_what_each_gives_and_its_paper() -> None:
     nh = next(method for method in listed if method["name"] == "nh")
     assert nh["paper"] == "NH10"
     assert nh["gives"] == ["KAnonymity", "EntropyLDiversity", "LDiversity"]
-    assert "NH10" in mottle_command("methods").output
+    shown = mottle_command("methods").output
+    assert "NH10" in shown
+    assert "Options: --k, --entropy-l, --l;" in shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_methods_says_what_each_decides_by_and_what_that_means() -> None:
@@ -101,7 +104,7 @@ def test_methods_says_what_each_decides_by_and_what_that_means() -> None:
     assert "never both" in listed["buckets"]["decides_by"]
     assert "mixed_decision" not in listed["buckets"]
     shown = said(mottle_command("methods"))
-    assert "decides by" in shown
+    assert "decides by quasi-identifiers and sensitive values, each alone" in shown
     assert "replays its decisions may infer more" in shown
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import mottle
 from mottle import KAnonymity, Schema, anonymize, read_table
 from mottle.errors import DataError
 from mottle.io.batch_source import open_source
+from mottle.io.release_input import refuse_generalized_cells
 from mottle.schema.reading import ReadOptions
 
 SCHEMA = Schema.of(quasi_identifying=["age", "sex"], rest="insensitive")
@@ -71,3 +73,16 @@ def test_foreign_certificate_beside_a_table_is_no_obstacle(tmp_path: Path) -> No
     (tmp_path / "certificate.json").write_text('{"sha256": {"t.csv": "x"}}', encoding="utf-8")
     (tmp_path / "t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     assert read_table(tmp_path / "t.csv").num_rows == 1
+
+
+@pytest.mark.parametrize("rows", [3, 6000])
+@pytest.mark.parametrize("look", ["{a|b}", "20..29"])
+def test_generalized_cells_are_counted_whether_or_not_values_repeat(rows: int, look: str) -> None:
+    plain = pa.table({"x": [["a", "b", None][row % 3] for row in range(rows)]})
+    refuse_generalized_cells(plain, "the table")
+    marked = pa.table({"x": [look, *plain.column("x").to_pylist(), look]})
+    with pytest.raises(DataError, match="has 2 cells") if rows < 2000 else nullcontext():
+        refuse_generalized_cells(marked, "the table")
+    many = pa.table({"x": plain.column("x").to_pylist() + [look] * 60})
+    with pytest.raises(DataError, match="has 60 cells"):
+        refuse_generalized_cells(many, "the table")

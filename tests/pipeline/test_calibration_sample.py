@@ -42,7 +42,7 @@ def figures(
     most: int = 10_000,
 ) -> CalibrationFacts | None:
     """The calibration of a release whose assignment and row order are those of ``links``."""
-    published, columns = publish(table, schema, codes, cover(links.graph, codes), links, 5)
+    published, columns, _ = publish(table, schema, codes, cover(links.graph, codes), links, 5)
     drawn = CalibrationSample.of(
         published.select(KNOWN), links.graph, links.position_of_row, codes.matrix, most, SECRET
     )

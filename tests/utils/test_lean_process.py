@@ -15,7 +15,7 @@ from mottle.utils.lean_process import leave_out_unused, own_process
 own_process()
 leave_out_unused()
 import numba, pyarrow as pa
-assert "pandas" not in sys.modules and "scipy.linalg" not in sys.modules
+assert not {"pandas", "scipy.linalg", "cffi"} & set(sys.modules)
 assert numba.njit(lambda number: number + 1)(pa.array([1])[0].as_py()) == 2
 import pandas, scipy.linalg
 """
@@ -51,3 +51,27 @@ def test_a_command_ends_without_looking_for_garbage_unless_a_library_would_repor
     )
     assert done.stdout.splitlines()[-1] == str(at_once)
     assert done.stderr == ""
+
+
+KEEPING = """
+import gc, sys
+from mottle.utils import lean_process
+lean_process.own_process()
+late = gc.get_threshold()[0]
+if sys.argv[1] == "reporting":
+    sys.modules["_duckdb"] = sys
+lean_process.keep_imported()
+print(late > gc.get_threshold()[0], gc.get_freeze_count() > 0)
+lean_process.end_at_once()
+print(gc.get_freeze_count() > 0)
+"""
+
+
+@pytest.mark.parametrize(("libraries", "kept"), [("none", True), ("reporting", False)])
+def test_imported_modules_are_searched_for_garbage_only_for_libraries_that_report_it(
+    libraries: str, kept: bool
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KEEPING, libraries], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["True", str(kept), str(kept)]

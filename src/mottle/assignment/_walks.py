@@ -6,18 +6,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.errors import PrivacyError
 from mottle.graph.model import Graph, is_complete, is_order, preimage
 from mottle.typing import Int32Array, Int64Array, UInt32Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.csprng import Purpose, below, open_stream, shuffle
 
 _WALK = int(Purpose.WALK)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def assign_if_complete(
     graph: Graph, block: int, key: UInt32Array, stream: UInt32Array, truth: Int32Array
 ) -> bool:
@@ -29,7 +29,7 @@ def assign_if_complete(
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def write_block(graph: Graph, block: int, holder_of: Int32Array, truth: Int32Array) -> None:
     """Write the assignment of a block, given as the original that holds each slot."""
     start = graph.starts[block]
@@ -37,7 +37,7 @@ def write_block(graph: Graph, block: int, holder_of: Int32Array, truth: Int32Arr
         truth[start + slot] = start + holder_of[slot]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def slots_of_originals(graph: Graph, block: int) -> Int32Array:
     """[size, degree]: the slots that each original may take, the edges of a block by original."""
     size = graph.starts[block + 1] - graph.starts[block]
@@ -52,7 +52,7 @@ def slots_of_originals(graph: Graph, block: int) -> Int32Array:
     return free
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def pick_unvisited(
     stream: UInt32Array, slots: Int32Array, first: int, last: int, visited: Int64Array, walk: int
 ) -> int:
@@ -72,7 +72,7 @@ def pick_unvisited(
     return -1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _permute_block(graph: Graph, block: int, stream: UInt32Array, truth: Int32Array) -> None:
     """Assign a complete block by a uniformly random permutation: every edge has chance 1/size."""
     start, end = graph.starts[block], graph.starts[block + 1]
@@ -114,13 +114,13 @@ def check_assignment(graph: Graph, truth: Int32Array) -> int:
     return graph.records
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_outside(graph: Graph, truth: Int32Array, first: int, last: int) -> int:
     """Count published records whose true original is not among their preimages."""
     outside = 0
     for block in range(first, last):
         start, end = graph.starts[block], graph.starts[block + 1]
-        degree = graph.degrees[block]
+        degree = np.int64(graph.degrees[block])
         for position in range(start, end):
             place = truth[position] - start
             found = degree == end - start and 0 <= place < degree and graph.edges.size == 0

@@ -7,7 +7,6 @@ Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Dat
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.assignment._walks import (
     assign_if_complete,
@@ -17,10 +16,11 @@ from mottle.assignment._walks import (
 )
 from mottle.graph.model import Graph
 from mottle.typing import BoolArray, Int32Array, Int64Array, UInt32Array
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.csprng import STREAM_WORDS, below, shuffle
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def backtracking_walk(
     graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array
 ) -> None:
@@ -92,7 +92,7 @@ def backtracking_walk(
         write_block(graph, block, holder_of, truth)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _begin(
     stream: UInt32Array,
     free: Int32Array,
@@ -126,7 +126,7 @@ def _begin(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _settle(
     original: int,
     choice: int,

@@ -7,17 +7,17 @@ Xue, Karras, Raïssi, Vaidya, Tan: Anonymizing Set-Valued Data by Nonreciprocal 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.assignment._walks import assign_if_complete, slots_of_originals, write_block
 from mottle.graph.model import Graph
 from mottle.typing import Int32Array, Int64Array, UInt32Array
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.csprng import STREAM_WORDS, below, shuffle
 
 _NOBODY = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def closed_walk(graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array) -> None:
     """Assign blocks ``first .. last - 1`` by closed walks; fills ``truth`` at their positions.
 
@@ -50,7 +50,7 @@ def closed_walk(graph: Graph, first: int, last: int, key: UInt32Array, truth: In
         used = np.zeros(size, np.int32)  # by original: free[i, :used[i]] was taken in walk used_in
         used_in = np.zeros(size, np.int64)  # by original: the last walk that ``used`` refers to
         walk = 0
-        chosen = below(stream, degree)  # which of the assignments becomes the true one
+        chosen = below(stream, int(np.int64(degree)))  # which assignment is the true one
         for left in range(degree, degree - chosen - 1, -1):
             holder_of[:] = _NOBODY
             settled[:] = False
@@ -83,7 +83,7 @@ def closed_walk(graph: Graph, first: int, last: int, key: UInt32Array, truth: In
         write_block(graph, block, holder_of, truth)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _pick(
     stream: UInt32Array,
     slots: Int32Array,

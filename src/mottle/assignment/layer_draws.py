@@ -9,17 +9,17 @@ places of the ring), whatever was drawn. Every edge still has chance 1/degree.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.assignment._walks import assign_if_complete
 from mottle.errors import PrivacyError
 from mottle.graph.model import Graph, is_complete, preimage
 from mottle.typing import Int32Array, UInt32Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 from mottle.utils.csprng import STREAM_WORDS, below, shuffle
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bucket_permutation(
     graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array
 ) -> None:
@@ -42,7 +42,7 @@ def bucket_permutation(
             truth[start + place] = start + preimage(graph, block, place, layer)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rotation(graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array) -> None:
     """Assign blocks ``first .. last - 1`` each by one of its layers, drawn uniformly."""
     stream = np.empty(STREAM_WORDS, np.uint32)
@@ -55,7 +55,7 @@ def rotation(graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32
             truth[start + place] = start + preimage(graph, block, place, layer)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def identity(graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array) -> None:
     """Assign every record to itself: with sensitive values in a second table nothing is drawn."""
     for position in range(graph.starts[first], graph.starts[last]):
@@ -85,14 +85,14 @@ def check_layers(graph: Graph, *, buckets: bool) -> None:
         raise PrivacyError(f"Invariant 1: {sum(broken)} blocks are not layered for their draw.")
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _unlayered_blocks(graph: Graph, first: int, last: int, buckets: bool) -> int:
     unlayered = 0
     for block in range(first, last):
         if is_complete(graph, block):
             continue
         size = graph.starts[block + 1] - graph.starts[block]
-        degree = graph.degrees[block]
+        degree = np.int64(graph.degrees[block])
         bucket_size = size // degree if buckets else size
         good = not buckets or size % degree == 0
         seen_by = np.full((degree, size), -1, np.int32)  # by layer and original: the last bucket

@@ -9,15 +9,15 @@ assignment that becomes true is drawn first, and every edge lies in one of them.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.assignment._walks import assign_if_complete, slots_of_originals, write_block
 from mottle.graph.model import Graph
 from mottle.typing import Int32Array, Int64Array, UInt32Array
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.csprng import STREAM_WORDS, below, shuffle
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def printed_closed_walk(
     graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array
 ) -> None:
@@ -34,7 +34,7 @@ def printed_closed_walk(
         write_block(graph, block, holder_of, truth)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def extract_as_printed(
     graph: Graph, block: int, rounds: int, stream: UInt32Array, holder_of: Int32Array
 ) -> int:
@@ -90,7 +90,7 @@ def extract_as_printed(
     return steps
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _pick(
     stream: UInt32Array, slots: Int32Array, begin: int, end: int, visited: Int64Array, walk: int
 ) -> int:

@@ -22,7 +22,8 @@ from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.over_time import CHANGED, LEAVERS
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
-from mottle.schema.model import Schema
+from mottle.schema.model import Role, Schema
+from mottle.utils.compiling.ahead import compiled_ahead
 from mottle.utils.lazy import lazy_module
 from mottle.utils.lean_process import leave_out_unused
 
@@ -55,7 +56,8 @@ def run(command: Anonymize) -> None:
     if scale is None or scale.engine is Engine.STREAMING:  # Spark converts to pandas
         leave_out_unused()
     if scale is None:
-        certificate, audited = _in_memory(command, began)
+        with compiled_ahead(*_known_kernels(command)):
+            certificate, audited = _in_memory(command, began)
     else:
         certificate, audited = _in_chunks(command, scale), None
     target = command.destination.target
@@ -64,6 +66,15 @@ def run(command: Anonymize) -> None:
     audit = certificate.audit
     if command.audit == "full" and audit is not None and not audit.passed:
         raise typer.Exit(BROKEN)
+
+
+def _known_kernels(command: Anonymize) -> tuple[str, ...]:
+    """The run in the list of kernels that compiles the same as this one, if there is one."""
+    if command.objective is not None:
+        return ()
+    if command.chosen_method != "auto":
+        return (command.chosen_method,)
+    return ("buckets",) if command.columns.schema.with_role(Role.SENSITIVE) else ("freeform",)
 
 
 def _schema(command: Anonymize) -> Schema:

@@ -20,6 +20,7 @@ from mottle.pipeline.chunked.sets.input import SetLayout
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.reading import ReadOptions
+from mottle.utils.compiling.ahead import compiled_ahead
 
 
 def run(command: AnonymizeSets) -> None:
@@ -37,7 +38,8 @@ def run(command: AnonymizeSets) -> None:
     )
     began = time.perf_counter()
     if scale is None:
-        certificate, measured = _in_memory(command, began)
+        with compiled_ahead("sets" if command.method in ("auto", "freeform") else command.method):
+            certificate, measured = _in_memory(command, began)
     else:
         certificate, measured = _in_chunks(command, scale), None
     if command.as_json:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from mottle import methods
 from mottle.cli._console import print_json
@@ -18,8 +20,8 @@ from mottle.methods.sets.base import METHODS as SET_METHODS
 from mottle.schema.model import Objective
 
 _BY_BOTH = (
-    "A method that decides by both keeps shares of sensitive values among a person's matches"
-    " within their bounds; whoever knows it and replays its decisions may infer more."
+    "A method that decides by both together keeps shares of sensitive values among a person's"
+    " matches within their bounds; whoever knows it and replays its decisions may infer more."
 )
 
 
@@ -42,15 +44,28 @@ def run(command: Methods) -> None:
             json.dumps([_described(each) for each in known.values()], indent=2, ensure_ascii=False)
         )
         return
-    shown = Table("method", "what it does", "gives", "decides by", "paper", "cost")
     for method in known.values():
-        gives = ", ".join(_gives(method))
-        shown.add_row(
-            method.name, method.title, gives, _decides_by(method), method.paper, method.cost
-        )
-    out.print(shown)
+        _list(method)
     out.print(_BY_BOTH, highlight=False)
     out.print("'mottle methods NAME' shows the options of a method.", highlight=False)
+
+
+def _list(method: Method | SetMethod) -> None:
+    """One method among others: what it does, and below it the rest, as wide as the terminal."""
+    out.print(Text(method.name, style="bold"))
+    facts = [
+        f"Options: {', '.join(_flags(method))}" if method.guarantees else "No guarantee",
+        f"decides by {_decides_by(method)}",
+        f"paper: {method.paper}",
+    ]
+    for line in (f"{method.title}.", f"{'; '.join(facts)}.", f"Cost: {method.cost}."):
+        out.print(Padding(Text(line[0].upper() + line[1:]), (0, 0, 0, 2)))
+    out.print()
+
+
+def _flags(method: Method | SetMethod) -> list[str]:
+    """The options that ask for what the method gives."""
+    return [option.flag for kind in method.guarantees for option in kind.options[:1]]
 
 
 def _described(method: Method | SetMethod) -> dict[str, Any]:
@@ -112,8 +127,8 @@ def _objectives(method: Method | SetMethod) -> list[str]:
 def _decides_by(method: Method | SetMethod) -> str:
     return {
         DecidesBy.QUASI_IDENTIFIERS: "quasi-identifiers",
-        DecidesBy.SEPARATELY: "each alone",
-        DecidesBy.BOTH: "both",
+        DecidesBy.SEPARATELY: "quasi-identifiers and sensitive values, each alone",
+        DecidesBy.BOTH: "both together",
     }[method.decides_by]
 
 

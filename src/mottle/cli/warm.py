@@ -16,16 +16,16 @@ from mottle.cli._console import Console
 from mottle.cli.commands import Warm
 from mottle.datasets import population
 from mottle.errors import StorageError
+from mottle.utils.compiling.ahead import compile_all
 
-_PEOPLE, _ROWS = "people.parquet", 300
+_PEOPLE, _ROWS = "people.parquet", 1000
 _TABLE = [
     *("anonymize", _PEOPLE, "--qi", "age,sex,education", "--id", "person_id"),
     *("--rest", "insensitive", "--k", "5", "--seed", "1", "--seconds", "0"),
 ]
 _SENSITIVE = ["--sensitive", "diagnosis", "--l", "2"]
 _BASKETS = "baskets.txt"
-# What each is run with. The first compiles what all others need, so that nothing is compiled twice
-# when these run at once.
+# What each is run with. `tools/kernels.py` records from these runs what they compile.
 RUNS: dict[str, list[str]] = {
     "nh": [*_TABLE, "--method", "nh"],
     "freeform": [*_TABLE, "--method", "freeform"],
@@ -41,17 +41,21 @@ def run(command: Warm) -> None:
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        pq.write_table(population(_ROWS, seed=1), folder / _PEOPLE)
-        (folder / _BASKETS).write_text(_baskets(), encoding="utf-8")
-        first, *others = names
-        _compile(first, folder)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(lambda other: _compile(other, folder), others))
+        write_data(folder)
+        compile_all(*names)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # compiles what is not in the list
+            list(pool.map(lambda name: _run(name, folder), names))
     seconds = time.perf_counter() - began
     out.print(f"Compiled for {', '.join(names)} in {seconds:.0f} s; the first run is now quick.")
 
 
-def _compile(name: str, folder: Path) -> None:
+def write_data(folder: Path) -> None:
+    """Write the generated data that runs read."""
+    pq.write_table(population(_ROWS, seed=1), folder / _PEOPLE)
+    (folder / _BASKETS).write_text(_baskets(), encoding="utf-8")
+
+
+def _run(name: str, folder: Path) -> None:
     """Run a method in a process of its own."""
     command = [sys.executable, "-m", "mottle", *RUNS[name], "-o", f"released-{name}"]
     done = subprocess.run(

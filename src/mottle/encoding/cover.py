@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.errors import PrivacyError
@@ -25,6 +24,7 @@ from mottle.kinds.forms.set import SetCells as SetCells
 from mottle.kinds.forms.worlds import WorldCells as WorldCells
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 CoverCells = Cells
 
@@ -226,7 +226,7 @@ _NO_SETS = (np.empty(0, np.int64), np.empty(0, np.int32))
 _NO_EXTENTS = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.bool_))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cover_ranges(
     graph: Graph,
     block_of: Int32Array,
@@ -256,7 +256,7 @@ def _cover_ranges(
         possible[row] = absent
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cover_sets(
     graph: Graph,
     block_of: Int32Array,
@@ -305,7 +305,7 @@ def _cover_sets(
     return counts, values[:filled].copy()
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _sort(codes: Int32Array) -> None:
     """Shellsort: NumPy's sort takes seconds to compile, this a fraction, and sets are small."""
     gap = codes.size
@@ -319,7 +319,7 @@ def _sort(codes: Int32Array) -> None:
             codes[place] = code
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _uncovered(
     graph: Graph,
     block_of: Int32Array,

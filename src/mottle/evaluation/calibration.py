@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
 from math import ceil, floor, log10
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes, Domain
 from mottle.evaluation.design import Design, least_squares, numbers_of, texts_of
@@ -55,6 +57,9 @@ _MOST_LEVELS = 6  # values of a category that are told apart in regressions
 _MOST_INPUTS = 30
 _MOST_LOOKED_UP = 600  # conditions that are kept with their records
 _LARGEST_NUMBER = 1e30  # whose squares can be added up
+_ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1) * 1.0  # by byte
+
+_Number = TypeVar("_Number", np.int64, np.float64)
 
 
 @dataclass(frozen=True)
@@ -268,6 +273,43 @@ def _filled(factors: Sequence[float | None]) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, eq=False)
+class _Layout:
+    """Places for originals by which the weight of those that fit is counted in few steps.
+
+    Eight neighbouring places are a byte of packed bits. The originals in a byte have the same
+    weight, so that their sum is this weight times the number of bits that are set; where no more
+    originals have a weight, places stay empty.
+    """
+
+    places: Int64Array  # [originals]: the place of each
+    weights: Float64Array  # [bytes]: what every bit counts
+    present: UInt8Array  # [bytes]: which places are taken
+
+    @classmethod
+    def of(cls, weights: Float64Array) -> _Layout:
+        """Lay out originals by their weights."""
+        each, which, counts = np.unique(weights, return_inverse=True, return_counts=True)
+        size = -(-counts // 8)  # bytes of every weight
+        within = np.empty(len(weights), np.int64)
+        order = np.argsort(which, kind="stable")
+        within[order] = np.arange(len(weights)) - np.repeat(np.cumsum(counts) - counts, counts)
+        places = 8 * (np.cumsum(size) - size)[which] + within
+        taken = np.zeros(8 * int(size.sum()), np.bool_)
+        taken[places] = True
+        return cls(places, np.repeat(each, size), np.packbits(taken))
+
+    def spread(self, by_original: NDArray[_Number], empty: float) -> NDArray[_Number]:
+        """[places]: what ``by_original`` has for each, and ``empty`` where there is none."""
+        found = np.full(8 * len(self.weights), empty, by_original.dtype)
+        found[self.places] = by_original
+        return found
+
+    def unpacked(self, fits: UInt8Array) -> Float64Array:
+        """[places]: 1 where a bit is set."""
+        return np.unpackbits(fits).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
 class _Questions:
     """Conditions on every column, from which questions are put together."""
 
@@ -336,7 +378,7 @@ class _Questions:
             error = float(np.sqrt(max(expected - float(likely @ likely), 0.0)))
             if expected < _LEAST_COUNT or error < 1e-9:
                 continue
-            true = self._summed(self.originals.weights, self._fits(chosen))
+            true = self._weight_of(self._fits(chosen))
             off = abs(expected - true)
             yield max(off - _HALF, 0.0), error, tuple(name for name, _ in chosen)
             if columns == min(2, len(self.names)) and true >= _LARGE:
@@ -354,18 +396,19 @@ class _Questions:
         if len(pairs) > _MOST_PAIRS:
             chosen = np.sort(random.choice(len(pairs), _MOST_PAIRS, replace=False))
             pairs = [pairs[place] for place in chosen]
-        likely, fits = {}, {}
+        likely, squares, fits, weighted = {}, {}, {}, {}
         for name in {name: None for pair in pairs for name in pair}:
             asked = self.pools[name].some(_PER_COLUMN)
-            found = [self._by_record(name, one) for one in asked]
-            likely[name] = np.array([one for one, _ in found])
-            bits = np.array([packed for _, packed in found])
-            fits[name] = np.unpackbits(bits, axis=1, count=len(self.originals.weights)) * 1.0
+            likely[name] = np.array([self._by_record(name, one)[0] for one in asked])
+            squares[name] = likely[name] ** 2
+            code_of = self.code_of[name]
+            fits[name] = np.array([one.codes.astype(np.float64).take(code_of) for one in asked])
+            weighted[name] = fits[name] * self.originals.weights
         sizes = {}
         for first, second in pairs:
             expected = likely[first] @ likely[second].T
-            variance = expected - (likely[first] ** 2) @ (likely[second] ** 2).T
-            true = (fits[first] * self.originals.weights) @ fits[second].T
+            variance = expected - squares[first] @ squares[second].T
+            true = weighted[first] @ fits[second].T
             answered = (expected >= _LEAST_COUNT) & (variance > 1e-9)
             off = np.maximum(np.abs(expected - true) - _HALF, 0.0)[answered]
             if len(off) >= _FEWEST:
@@ -390,8 +433,8 @@ class _Questions:
             records = float((likely * known).sum())
             if records < _LARGE:
                 continue
-            fits = self._fits(others)
-            true_records = self._summed(true_weights, fits)
+            fits = self._layout.unpacked(self._fits(others))
+            true_records = float(true_weights @ fits)
             if true_records < _LARGE:
                 continue
             if np.abs(second).max(initial=0.0) >= _LARGEST_NUMBER**2:
@@ -401,7 +444,7 @@ class _Questions:
             mean = one.sum() / records
             square = two - 2 * mean * one + mean**2 * share - (one - mean * share) ** 2
             mean_error = np.sqrt(np.maximum(square, 0.0).sum()) / records
-            true = self._summed(true_sums, fits)
+            true = float(true_sums @ fits)
             if error > 0 and mean_error > 0:
                 ratios = (
                     float(abs(one.sum() - true) / error),
@@ -442,28 +485,34 @@ class _Questions:
             found *= other
         return found
 
-    def _fits(self, chosen: Sequence[tuple[str, _Asked]]) -> BoolArray:
-        """[originals]: which ones satisfy conditions."""
+    def _fits(self, chosen: Sequence[tuple[str, _Asked]]) -> UInt8Array:
+        """A bit per place of the layout: whether the original there satisfies conditions."""
         if not chosen:
-            return np.ones(len(self.originals.weights), np.bool_)
+            return self._layout.present
         first, *others = (self._by_record(name, asked)[1] for name, asked in chosen)
-        found = first.copy()
-        for other in others:
+        if not others:
+            return first
+        found = first & others[0]
+        for other in others[1:]:
             found &= other
-        return np.unpackbits(found, count=len(self.originals.weights)).view(np.bool_)
+        return found
 
-    def _summed(self, by_original: Float64Array, fits: BoolArray) -> float:
-        """The sum over originals that fit; quicker than selecting them, as most questions vary."""
-        np.copyto(self._fitting, fits)
-        return float(by_original @ self._fitting)
+    def _weight_of(self, fits: UInt8Array) -> float:
+        """The weight of the originals whose bits are set."""
+        return float(_ONES.take(fits) @ self._layout.weights)
 
     @cached_property
-    def _fitting(self) -> Float64Array:
-        """[originals]: memory that is used again and again."""
-        return np.empty(len(self.originals.weights))
+    def _layout(self) -> _Layout:
+        return _Layout.of(self.originals.weights)
+
+    @cached_property
+    def _laid_out(self) -> dict[str, Int64Array]:
+        """[places], by column: the code of the original there; one beyond all codes for none."""
+        sizes = {domain.name: domain.size for domain in self.originals.codes.domains}
+        return {name: self._layout.spread(self.code_of[name], sizes[name]) for name in self.names}
 
     def _by_record(self, name: str, asked: _Asked) -> tuple[Float64Array, UInt8Array]:
-        """[records] how likely each satisfies a condition; a bit per original, whether it does.
+        """[records] how likely each satisfies a condition; a bit per place, whether it does.
 
         Conditions are asked again and again, so those of most tables are looked up once.
         """
@@ -471,7 +520,7 @@ class _Questions:
         if known is None:
             known = (
                 asked.likely.take(self.cell_of[name]),
-                np.packbits(asked.codes.take(self.code_of[name])),
+                np.packbits(np.append(asked.codes, False).take(self._laid_out[name])),
             )
             if len(self._looked_up) < _MOST_LOOKED_UP:
                 self._looked_up[id(asked)] = known
@@ -481,7 +530,7 @@ class _Questions:
     def values(self) -> dict[str, tuple[Float64Array, ...]]:
         """By column: expected number, square, whether known; true records and sums of numbers.
 
-        The first three are by record, the others by original.
+        The first three are by record, the others by place of the layout.
         """
         found: dict[str, tuple[Float64Array, ...]] = {}
         for domain in self.originals.codes.domains:
@@ -502,8 +551,8 @@ class _Questions:
                 moments.first[rows],
                 moments.second[rows],
                 np.maximum(moments.share, 0.0)[rows],
-                weights * np.isfinite(own),
-                weights * np.where(np.isfinite(own), own, 0.0),
+                self._layout.spread(weights * np.isfinite(own), 0.0),
+                self._layout.spread(weights * np.where(np.isfinite(own), own, 0.0), 0.0),
             )
         return found
 

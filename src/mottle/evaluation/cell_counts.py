@@ -6,7 +6,7 @@ with too many distinct cells is described by its first records alone, which are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from mottle.queries.cells.cells import CellDistribution
 from mottle.queries.cells.from_columns import cells_of
 from mottle.queries.fitting.known_totals import TotalsByAtom
 from mottle.queries.fitting.marginals import fit_marginal
+from mottle.release.coded_cells import CodedCells
 from mottle.release.column import PublishedColumn
 from mottle.typing import Float64Array, Int64Array
 from mottle.utils.distinct_cells import distinct_cells
@@ -81,12 +82,24 @@ class Tally:
 
 
 def tallies(
-    parts: Iterable[pa.Table], columns: Sequence[PublishedColumn], most: int = MOST_CELLS
+    parts: Iterable[pa.Table],
+    columns: Sequence[PublishedColumn],
+    most: int = MOST_CELLS,
+    known: Mapping[str, CodedCells] | None = None,
 ) -> dict[str, Tally]:
-    """Count the cells of every column, in one pass over the parts."""
+    """Count the cells of every column, in one pass over the parts.
+
+    ``known`` are the distinct cells of some columns in all parts together.
+    """
+    known = {name: one for name, one in (known or {}).items() if len(one.cells) <= most}
     counting = [_Counting(column, most) for column in columns]
-    for part in parts:
-        for one in counting:
+    for one in counting:
+        if one.column.name in known:
+            coded = known[one.column.name]
+            one.add_counted(pa.chunked_array([coded.cells]), coded.counts)
+    to_read = [one for one in counting if one.column.name not in known]
+    for part in parts if to_read else ():
+        for one in to_read:
             one.add(part.column(one.column.name))
     return {one.column.name: one.tally() for one in counting}
 
@@ -110,7 +123,10 @@ class _Counting:
         """Count more cells, until there are too many distinct ones."""
         if not self._whole:
             return
-        cells, times = _distinct(cells)
+        self.add_counted(*_distinct(cells))
+
+    def add_counted(self, cells: pa.ChunkedArray, times: Int64Array) -> None:
+        """Count cells that occur several times each."""
         keys = self._keys(cells)
         found = _summed(_table(keys, times, np.arange(len(cells))))
         places = sum(map(len, self._kept)) + np.arange(len(found))

@@ -13,13 +13,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.errors import PrivacyError
 from mottle.graph.model import Graph, preimage, rows_of
 from mottle.itemsets.data import Sets
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 _ALL_VOTE = np.empty(0, np.bool_)
 
@@ -104,7 +104,7 @@ def check_worlds(graph: Graph, sets: Sets, votes: Votes, present: BoolArray = _A
     return int((graph.sizes * graph.degrees).sum())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tally(
     graph: Graph,
     sets: Sets,
@@ -134,7 +134,7 @@ def _tally(
     return distinct, voters
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(
     graph: Graph,
     sets: Sets,
@@ -159,7 +159,7 @@ def _count(
         base_sizes[row], uncertain_sizes[row] = base, uncertain
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(
     graph: Graph, sets: Sets, present: BoolArray, votes: Votes, first: int, last: int
 ) -> None:
@@ -200,7 +200,7 @@ def _fill(
             in_base[votes.base[at]] = False
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _sort(numbers: Int32Array, size: int) -> None:
     """Sort ``numbers[:size]`` in place, ascending (Shell sort)."""
     gap = 1
@@ -217,7 +217,7 @@ def _sort(numbers: Int32Array, size: int) -> None:
         gap //= 3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _outside(
     graph: Graph, sets: Sets, present: BoolArray, votes: Votes, first: int, last: int
 ) -> int:

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.errors import PrivacyError
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 
 class Graph(NamedTuple):
@@ -184,7 +184,7 @@ def is_order(items: Int32Array | Int64Array) -> bool:
     return bool(np.all(np.bincount(items, minlength=len(items)) == 1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def preimage(graph: Graph, block: int, place: int, layer: int) -> np.int64:
     """Place of the original in layer ``layer`` of the published record at ``place``."""
     if graph.edges.size == 0:
@@ -194,13 +194,13 @@ def preimage(graph: Graph, block: int, place: int, layer: int) -> np.int64:
     return np.int64(graph.edges[graph.edge_starts[block] + place * graph.degrees[block] + layer])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_complete(graph: Graph, block: int) -> bool:
     """Whether every published record of the block may stand for every original in it."""
     return bool(graph.degrees[block] == graph.starts[block + 1] - graph.starts[block])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _irregular_blocks(graph: Graph, first: int, last: int) -> int:
     """Count blocks where a preimage repeats or an original does not have ``degree`` matches."""
     irregular = 0

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
 from mottle.errors import PrivacyError
 from mottle.graph.model import Graph, is_complete, preimage
 from mottle.guarantees.demand import Demand
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _breaking(graph: Graph, truth: Int32Array, demand: Demand) -> int:
     return broken
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _measure(
     graph: Graph,
     published: Int32Array,
@@ -140,7 +140,7 @@ def _measure(
     counts = np.zeros(caps.size, np.int64)
     for block in range(first, last):
         start, size = graph.starts[block], graph.starts[block + 1] - graph.starts[block]
-        degree = graph.degrees[block]
+        degree = np.int64(graph.degrees[block])
         limit = allowed[which[block]]
         if is_complete(graph, block):  # all individuals have all records of the block as matches
             exceeded, ratio, repeated = _count(
@@ -167,7 +167,7 @@ def _measure(
     return violations, nearest, repeats
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(
     published: Int32Array,
     attributes: int,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mottle.errors import GuaranteeError, PrivacyError
 from mottle.graph.model import Graph, is_complete, preimage
 from mottle.guarantees.demand import Demand
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 
 def check_feasible(column: str, k: int, rows: int, most: int) -> None:
@@ -127,7 +127,7 @@ def check_shares(graph: Graph, demand: Demand) -> dict[str, Any]:
     return {"largest_share": max(share for _, share in found)}
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shares(graph: Graph, people: Int32Array, k: int, first: int, last: int) -> tuple[int, float]:
     """Count records with too many preimages of one person; the largest share of one person."""
     times = np.zeros(people.max() + 1, np.int32)

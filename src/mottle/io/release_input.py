@@ -26,6 +26,7 @@ _NUMBER, _DAY = r"-?\d+(\.\d+)?(e[+-]?\d+)?", r"\d{4}-\d\d-\d\d"
 _RANGE = rf"^({_NUMBER}\.\.{_NUMBER}|{_DAY}\.\.{_DAY})$"  # 20..29
 _FEWEST = 2  # cells of a column that have to look generalized
 _SHARE = 0.001
+_LOOKED_AT = 1 << 12  # values that show whether a column repeats its own
 
 
 def refuse_release_file(path: Path) -> None:
@@ -105,12 +106,20 @@ def refuse_generalized_cells(table: pa.Table, source: str) -> None:
 
 def _generalized(column: pa.ChunkedArray) -> int:
     """Count cells in the notation of releases; the patterns are tried only where they may match."""
+    counts = None
+    first = column.slice(0, _LOOKED_AT)
+    if 2 * len(pc.unique(first)) <= len(first) < len(column):  # values most probably repeat
+        counted = pc.value_counts(column)
+        column, counts = counted.field("values"), counted.field("counts")
     suspects = pc.or_(pc.starts_with(column, "{"), pc.match_substring(column, ".."))
     if not pc.any(suspects).as_py():
         return 0
     cells = column.filter(suspects)
-    found = [pc.sum(pc.match_substring_regex(cells, one)).as_py() for one in (_SET, _RANGE)]
-    return sum(count or 0 for count in found)
+    matches = [pc.match_substring_regex(cells, one) for one in (_SET, _RANGE)]
+    if counts is not None:
+        of_cell = counts.filter(suspects)
+        return sum(pc.sum(of_cell.filter(one)).as_py() or 0 for one in matches)
+    return sum(pc.sum(one).as_py() or 0 for one in matches)
 
 
 def _certified(certificate: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -30,6 +30,7 @@ from mottle.io.link_file import write_links
 from mottle.io.link_history import history_metadata
 from mottle.io.owner_key import check_key_path
 from mottle.release.certificate import Certificate
+from mottle.release.coded_cells import CodedCells
 from mottle.release.data import ReleaseData
 from mottle.release.formula_guard import GUARD, guard, guard_text
 from mottle.release.links import Links
@@ -313,7 +314,11 @@ def another_draw_refused(place: str, *, comparable: bool = True) -> UsageError:
 
 def _write_files(release: ReleaseData, stage: Path, report: Page | None) -> Certificate:
     checksums = write_rows(
-        release.tables(), release.stored.schema, release.coded_text_of, stage
+        release.tables(),
+        release.stored.schema,
+        release.coded_text_of,
+        stage,
+        known=release.distinct_texts(),
     ).sha256
     if release.sensitive is not None:
         checksums |= _write_sensitive(release.sensitive, stage)
@@ -344,6 +349,7 @@ def write_rows(
     folder: Path,
     *,
     text: bool = True,
+    known: Mapping[str, tuple[pa.Array, CodedCells]] | None = None,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Written:
     """Write the rows of a release as Parquet and CSV, a table at a time.
@@ -355,11 +361,15 @@ def write_rows(
     schema : pyarrow.Schema
         Their columns.
     text_of : callable
-        Returns rows with cells that can be cast to text, or dictionaries of such.
+        Returns rows with cells that can be cast to text, or dictionaries of such; of all columns,
+        or of those that it is given.
     folder : Path
         Where the files go.
     text : bool, optional
         Whether the CSV file is written.
+    known : mapping of str to (pyarrow.Array, CodedCells), optional
+        Columns of which the text of all distinct cells is known, and which one every row has; of
+        the others ``text_of`` is asked.
     on_progress : callable, optional
         Called with the number of rows written so far.
 
@@ -376,13 +386,21 @@ def write_rows(
         parquet = opened.enter_context(pq.ParquetWriter(files[PARQUET], schema, compression="zstd"))
         csv = files.get(CSV)
         if csv is not None:
-            csv.write(_header(text_of(schema.empty_table())))
+            header = text_of(schema.empty_table())
+            csv.write(_header(header))
         numbers = frozenset(field.name for field in schema if not _holds_text(field.type))
+        fields = {
+            name: (_fields(texts, guarded=name not in numbers), coded)
+            for name, (texts, coded) in (known or {}).items()
+            if csv is not None
+        }
         beside = opened.enter_context(ThreadPoolExecutor(1))
         for table in tables:
             rows = beside.submit(parquet.write_table, table, row_group_size=ROWS_PER_GROUP)
             if csv is not None:
-                _append_csv(table, text_of, csv, numbers)
+                _append_csv(
+                    table, text_of, csv, numbers, _Known(header.column_names, fields, written)
+                )
             rows.result()
             written += table.num_rows
             on_progress(written)
@@ -421,25 +439,49 @@ def _append_csv(
     text_of: Callable[[pa.Table], pa.Table],
     file: IO[bytes],
     numbers: frozenset[str],
+    known: _Known | None = None,
 ) -> None:
     """Write cells as text, a batch at a time so that memory stays bounded.
 
     Columns of ``numbers`` are those whose text cannot be a formula: -5 stays -5.
     """
+    others = table if known is None else table.drop_columns(list(known.fields))
     is_narrow = table.nbytes < _FEW_BYTES * table.num_rows
     rows = _ROWS_PER_LONG_BATCH if is_narrow else _ROWS_PER_BATCH
 
     def lines(first: int) -> pa.Buffer:
-        texts = text_of(table.slice(first, rows))
-        return _lines(
-            [
-                _fields(texts.column(name).combine_chunks(), guarded=name not in numbers)
-                for name in texts.column_names
-            ]
-        )
+        part = others.slice(first, rows)
+        texts = text_of(part) if part.num_columns else part
+        found = {
+            name: _fields(texts.column(name).combine_chunks(), guarded=name not in numbers)
+            for name in texts.column_names
+        }
+        if known is not None:
+            found = known.completed(found, first, min(first + rows, table.num_rows))
+        return _lines(list(found.values()))
 
     for part in parallel.in_turn(lines, range(0, table.num_rows, rows)):
         file.write(part)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Columns whose distinct fields of CSV are known, for a part of the rows."""
+
+    names: Sequence[str]  # of all columns, in their order
+    fields: Mapping[str, tuple[pa.Array, CodedCells]]
+    before: int  # rows before the part
+
+    def completed(
+        self, others: Mapping[str, pa.Array], first: int, last: int
+    ) -> dict[str, pa.Array]:
+        """The fields of some rows of the part, with those of the other columns."""
+        here = slice(self.before + first, self.before + last)
+        found = {
+            name: fields.take(pa.array(coded.of_row[here]))
+            for name, (fields, coded) in self.fields.items()
+        }
+        return {name: found[name] if name in found else others[name] for name in self.names}
 
 
 def _fields(column: pa.Array, *, guarded: bool) -> pa.Array:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from mottle.utils.compiled import inner_kernel
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def popcount(word: np.uint64) -> np.int64:
     """Number of bits that are set, by adding up fields of increasing width."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))

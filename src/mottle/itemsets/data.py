@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.errors import DataError
 from mottle.typing import Int32Array, Int64Array, UInt64Array
 from mottle.utils import parallel
 from mottle.utils.arrow import as_text, is_plain
+from mottle.utils.compiled import kernel
 
 NO_BITMAPS = np.empty((0, 0), np.uint64)
 _WORD = 64
@@ -319,7 +319,7 @@ def _encoded(values: pa.ChunkedArray | pa.Array) -> tuple[Int64Array, pa.Array]:
     return code_of[encoded.indices.to_numpy()], names.take(pa.array(order))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pack(sets: Sets, first: int, last: int, packed: UInt64Array) -> None:
     for record in range(first, last):
         for place in range(sets.starts[record], sets.starts[record + 1]):

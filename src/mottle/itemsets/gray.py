@@ -12,10 +12,10 @@ The paper uses the bit order of its table. We order items by code, or as the cal
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.itemsets.data import NO_BITMAPS, Sets
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 _RUN = 16  # records that are sorted by insertion before runs are merged
 
@@ -48,7 +48,7 @@ def renumbered(sets: Sets, significance: Int64Array) -> Sets:
     return Sets(sets.starts, items, NO_BITMAPS, universe)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _after(starts: Int64Array, items: Int32Array, one: int, other: int) -> bool:
     """Whether record ``one`` has a higher Gray rank than record ``other``."""
     here, there = starts[one], starts[other]
@@ -67,7 +67,7 @@ def _after(starts: Int64Array, items: Int32Array, one: int, other: int) -> bool:
     return has_the_item == (shared % 2 == 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort(
     starts: Int64Array, items: Int32Array, order: Int64Array, spare: Int64Array
 ) -> Int64Array:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.itemsets.bits import popcount
 from mottle.itemsets.data import Sets
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 
 def steps(sets: Sets, order: Int64Array) -> Int32Array:
@@ -23,7 +23,7 @@ def steps(sets: Sets, order: Int64Array) -> Int32Array:
     return found
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def hamming(sets: Sets, one: int, other: int) -> np.int64:
     """Number of items that exactly one of two records holds."""
     different: np.int64 = np.int64(0)
@@ -43,7 +43,7 @@ def hamming(sets: Sets, one: int, other: int) -> np.int64:
     return different
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distances_within(sets: Sets, records: Int64Array, distance: Int32Array) -> None:
     """Fill ``distance[:s, :s]`` with the Hamming distances of s records."""
     for one in range(records.size):
@@ -54,7 +54,7 @@ def distances_within(sets: Sets, records: Int64Array, distance: Int32Array) -> N
             distance[other, one] = between
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _steps(sets: Sets, order: Int64Array, first: int, last: int, found: Int32Array) -> None:
     for place in range(first, last):
         after = place + 1 if place + 1 < order.size else 0

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.kernels.climbing import climb
@@ -20,6 +19,7 @@ from mottle.kernels.ncp_growth import BITS, RANGE, SET, Scales
 from mottle.kernels.reading_growth import is_read, set_node_table, set_value_table
 from mottle.kernels.vote_growth import add_growth_of_all
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 _WORD = 64
 _MOST_MARKS = 1 << 30  # from then on marks begin anew, so that they fit into 32 bits
@@ -39,7 +39,7 @@ class Candidates(NamedTuple):
     highest: Float64Array  # [d] RANGE: highest position, likewise
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def make_candidates(scales: Scales, count: int) -> Candidates:
     """Allocate room for ``count`` candidates; the caller fills ``codes``."""
     columns = scales.form.size
@@ -56,7 +56,7 @@ def make_candidates(scales: Scales, count: int) -> Candidates:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def prepare(
     scales: Scales, candidates: Candidates, count: int, marks: Int32Array, mark: int
 ) -> int:
@@ -97,7 +97,7 @@ def prepare(
     return mark
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_growths(
     scales: Scales,
     ordered: Int32Array,
@@ -198,7 +198,7 @@ def add_growths(
             )
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_steps(
     held: np.uint64,
     bit: NDArray[np.uint64],
@@ -214,7 +214,7 @@ def _add_steps(
         growth[candidate] += step if (held & bit[candidate]) == 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_looked_up(
     table: Float64Array, number: Int32Array, kinds: int, size: int, growth: Float64Array
 ) -> None:
@@ -226,7 +226,7 @@ def _add_looked_up(
             growth[candidate] += table[number[candidate]]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_range(
     scales: Scales,
     ordered: Int32Array,

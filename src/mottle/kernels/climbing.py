@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from numba import njit
-
 from mottle.typing import Int32Array
+from mottle.utils.compiled import inner_kernel
 
 
 class Tree(Protocol):
@@ -28,7 +27,7 @@ class Tree(Protocol):
         ...
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def climb(tree: Tree, node: int, code: int) -> int:
     """The lowest node at or above ``node`` that has ``code`` below it."""
     while code < tree.first_leaf[node] or code > tree.last_leaf[node]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph, is_complete, preimage
@@ -14,6 +13,7 @@ from mottle.kernels.scales import scales
 from mottle.schema.columns import Objective
 from mottle.typing import BoolArray, Int32Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 
 def objective_loss(graph: Graph, codes: Codes, objective: Objective) -> float:
@@ -30,7 +30,7 @@ def objective_loss(graph: Graph, codes: Codes, objective: Objective) -> float:
     return max(total / graph.records, 0.0)  # rounding may leave less than 0 of exact cells
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_of_blocks(
     scales: Scales, graph: Graph, ordered: Int32Array, chosen: BoolArray, first: int, last: int
 ) -> float:
@@ -40,7 +40,7 @@ def _sum_of_blocks(
     for block in range(first, last):
         if not chosen[block]:
             continue
-        start, degree = graph.starts[block], graph.degrees[block]
+        start, degree = graph.starts[block], int(np.int64(graph.degrees[block]))
         size = graph.starts[block + 1] - start
         box = np.empty(degree, np.int32)
         alike = size if is_complete(graph, block) else 1  # number of records with these preimages

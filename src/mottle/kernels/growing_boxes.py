@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.kernels.ncp_growth import NODE, RANGE, SET, Scales, climb
 from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel
 
 _WORD = 64
 
@@ -30,7 +30,7 @@ class GrowingBoxes(NamedTuple):
     node: Int32Array  # [boxes, d] NODE: the lowest node that covers all members
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def make_boxes(scales: Scales, count: int) -> GrowingBoxes:
     """Allocate ``count`` boxes."""
     columns = scales.form.size
@@ -50,7 +50,7 @@ def make_boxes(scales: Scales, count: int) -> GrowingBoxes:
     )
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def open_box(scales: Scales, boxes: GrowingBoxes, box: int, original: Int32Array) -> None:
     """Make a box hold a single original."""
     boxes.held[box] = 0
@@ -62,7 +62,7 @@ def open_box(scales: Scales, boxes: GrowingBoxes, box: int, original: Int32Array
     widen(scales, boxes, box, original)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def widen(scales: Scales, boxes: GrowingBoxes, box: int, original: Int32Array) -> None:
     """Add one original to a box."""
     for column in range(scales.form.size):
@@ -81,7 +81,7 @@ def widen(scales: Scales, boxes: GrowingBoxes, box: int, original: Int32Array) -
             boxes.node[box, column] = climb(scales, boxes.node[box, column], code)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def set_growths(
     scales: Scales, boxes: GrowingBoxes, candidates: Int32Array, count: int, cost: Float64Array
 ) -> None:

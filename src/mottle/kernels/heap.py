@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import Int64Array
+from mottle.utils.compiled import kernel
 
 NEVER = 1 << 62  # the key of an item that must not come to the top
 
@@ -34,7 +34,7 @@ def heap_of(keys: Int64Array) -> Heap:
     return Heap(items.astype(np.int64), places, np.array(keys, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle(heap: Heap, item: int, key: int) -> None:
     """Change the key of an item. Cost O(log m)."""
     heap.keys[item] = key

@@ -8,14 +8,14 @@ paths for the rows that are still free.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import Float64Array, Int32Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 _FREE = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def match_rows(
     cost: Float64Array, size: int, column_of: Int32Array, work: Int32Array, prices: Float64Array
 ) -> None:
@@ -91,7 +91,7 @@ def match_rows(
         _augment(cost, size, free[number], column_of, row_of, todo, parent, price, distance)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _augment(
     cost: Float64Array,
     size: int,

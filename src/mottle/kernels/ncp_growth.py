@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.kernels.climbing import climb as climb
 from mottle.kernels.reading_growth import (
@@ -34,6 +33,7 @@ from mottle.kernels.vote_growth import (
 )
 from mottle.kinds.forms.base import Form
 from mottle.typing import Float64Array, Int8Array, Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 SET = Form.SET.kernel_code
 RANGE = Form.RANGE.kernel_code
@@ -82,7 +82,7 @@ class Scales(NamedTuple):
         )
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_growth(
     scales: Scales,
     ordered: Int32Array,
@@ -116,7 +116,7 @@ def add_growth(
             )
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_pulls(
     scales: Scales,
     ordered: Int32Array,
@@ -143,7 +143,7 @@ def add_pulls(
             )
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_cell_growth(
     scales: Scales,
     ordered: Int32Array,
@@ -176,7 +176,7 @@ def _add_cell_growth(
                 growth[candidate] += scales.penalty[above] - scales.penalty[node]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_set_growth(
     scales: Scales,
     ordered: Int32Array,
@@ -205,7 +205,7 @@ def _add_set_growth(
             growth[candidate] += 0.0 if marks[codes[candidate]] == mark else step
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _room(scales: Scales, column: int) -> int:
     """Number of places of a column in flat arrays over all domains."""
     last = column + 1 == scales.form.size
@@ -213,7 +213,7 @@ def _room(scales: Scales, column: int) -> int:
     return int(end - scales.offset[column])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_range_growth(
     scales: Scales,
     ordered: Int32Array,
@@ -255,7 +255,7 @@ def _add_range_growth(
             growth[candidate] += max(position - highest, 0.0) + max(lowest - position, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def box_loss(
     scales: Scales, ordered: Int32Array, box: Int32Array, members: int, marks: Int32Array, mark: int
 ) -> float:
@@ -294,7 +294,7 @@ def box_loss(
     return loss
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_savings(
     scales: Scales,
     ordered: Int32Array,
@@ -370,7 +370,7 @@ def add_savings(
                     saved[member] += scales.step[column]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def is_constant(ordered: Int32Array, box: Int32Array, members: int, column: int) -> bool:
     """Whether all members of a box have the same value in a column."""
     code = ordered[box[0], column]
@@ -380,7 +380,7 @@ def is_constant(ordered: Int32Array, box: Int32Array, members: int, column: int)
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_reader_savings(
     scales: Scales,
     ordered: Int32Array,
@@ -409,7 +409,7 @@ def _add_reader_savings(
     add_node_savings(scales.reading, whole, parts, ordered, box, members, column, offset, saved)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _extremes(
     scales: Scales, ordered: Int32Array, box: Int32Array, members: int, column: int
 ) -> tuple[int, int, int, int, int]:

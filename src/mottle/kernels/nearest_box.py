@@ -17,12 +17,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb
 from mottle.kernels.scales import scales
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 LEAF = 8  # number of boxes below a leaf of the tree
 _MAY_BE_MISSING, _ONLY_MISSING = 1, 2  # flags in ``mask`` of a range
@@ -72,7 +72,7 @@ def build(codes: Codes, ordered: Int32Array, k: int) -> BoxIndex:
     return index
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tree_order(
     scales: Scales, ordered: Int32Array, leaves: int, by_code: Int32Array
 ) -> Int32Array:
@@ -120,7 +120,7 @@ def _tree_order(
     return order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _distance(scales: Scales, column: int, one: int, other: int) -> float:
     """Loss of a cell that covers two values."""
     offset = scales.offset[column]
@@ -133,7 +133,7 @@ def _distance(scales: Scales, column: int, one: int, other: int) -> float:
     return float(scales.penalty[climb(scales, scales.node[offset + one], other)])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def absorb(index: BoxIndex, box_of: Int32Array, layer: int) -> float:
     """Add original i to box ``box_of[i]`` as its member ``layer``; all boxes become available.
 
@@ -174,7 +174,7 @@ def absorb(index: BoxIndex, box_of: Int32Array, layer: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def take(index: BoxIndex, box: int) -> None:
     """Make a box unavailable and tighten the bounds above it. Cost O(d·log n)."""
     n = index.ordered.shape[0]
@@ -185,7 +185,7 @@ def take(index: BoxIndex, box: int) -> None:
         node >>= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _below(index: BoxIndex, node: int) -> tuple[int, int]:
     """First and end of the entries directly below a node: two nodes, or the boxes of a leaf."""
     if node < index.leaves:
@@ -195,7 +195,7 @@ def _below(index: BoxIndex, node: int) -> tuple[int, int]:
     return boxes + leaf * n // index.leaves, boxes + (leaf + 1) * n // index.leaves
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _leaf_of(index: BoxIndex, box: int) -> int:
     """The leaf above a box: the last one whose first entry is not after the box."""
     n = index.ordered.shape[0]
@@ -203,7 +203,7 @@ def _leaf_of(index: BoxIndex, box: int) -> int:
     return int(index.leaves + ((place + 1) * index.leaves - 1) // n)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _refresh(index: BoxIndex, node: int) -> None:
     """Bound a node of the tree by the entries directly below it that have available boxes."""
     n = index.ordered.shape[0]
@@ -232,7 +232,7 @@ def _refresh(index: BoxIndex, node: int) -> None:
                 index.mask[node, column] = above
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def growth(index: BoxIndex, original: int, entry: int, limit: float) -> float:
     """Growth of an available box's loss by an original; at a node, a lower bound over all boxes.
 
@@ -270,7 +270,7 @@ def growth(index: BoxIndex, original: int, entry: int, limit: float) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _has_value(index: BoxIndex, box: int, column: int, code: int) -> bool:
     for member in index.members[box]:
         if member < 0:
@@ -280,7 +280,7 @@ def _has_value(index: BoxIndex, box: int, column: int, code: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def holds(index: BoxIndex, box: int, original: int) -> bool:
     """Whether a box has already taken in an original, so that the edge is used."""
     for member in index.members[box]:  # noqa: SIM110 - compiles to less than any()
@@ -289,7 +289,7 @@ def holds(index: BoxIndex, box: int, original: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(
     index: BoxIndex, original: int, unused_by: int, weights: Float64Array, boxes: Int32Array
 ) -> int:
@@ -349,7 +349,7 @@ def search(
     return found
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _is_before(weight: float, box: int, other_weight: float, other_box: int) -> bool:
     """Whether the first of two edges is better: lighter, or equal and of the earlier box."""
     return bool(weight < other_weight or (weight == other_weight and box < other_box))

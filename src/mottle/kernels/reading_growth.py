@@ -29,6 +29,7 @@ from numba import njit
 
 from mottle.kernels.climbing import Tree, climb
 from mottle.typing import Float64Array, Int8Array, Int32Array
+from mottle.utils.compiled import inner_kernel
 
 NCP, BRIER, LOGARITHM = 0, 1, 2  # scores of a column; NCP is computed elsewhere
 
@@ -44,7 +45,7 @@ class Reading(NamedTuple):
     squares: Float64Array  # [all nodes] Q of the leaves below
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def is_read(reading: Reading | None, column: int) -> bool:
     """Whether the loss of a column is that of a reader."""
     if reading is None:
@@ -70,7 +71,7 @@ def _loss(
     )
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def set_value_table(
     reading: Reading | None,
     ordered: Int32Array,
@@ -121,7 +122,7 @@ def set_value_table(
         counts[offset + ordered[box[member], column]] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def set_node_table(
     reading: Reading | None,
     tree: Tree,
@@ -162,7 +163,7 @@ def set_node_table(
         table[number] = rate * (after - before)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def set_reading(
     reading: Reading | None,
     ordered: Int32Array,
@@ -190,7 +191,7 @@ def set_reading(
     return float(reading.rate[column] * _loss(logarithm, members, listed, mass, squares, terms))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def node_reading(
     reading: Reading | None,
     node: int,
@@ -211,7 +212,7 @@ def node_reading(
     return float(reading.rate[column] * _loss(logarithm, members, 0, mass, squares, terms))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_set_savings(
     reading: Reading | None,
     ordered: Int32Array,
@@ -257,7 +258,7 @@ def add_set_savings(
         counts[ordered[box[member], column]] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_node_savings(
     reading: Reading | None,
     whole: int,

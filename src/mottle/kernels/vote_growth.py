@@ -21,11 +21,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.itemsets.bits import popcount
 from mottle.typing import Float64Array, Int32Array, Int64Array, UInt64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 PULL = 0.5  # weight of the sum of squares
 PLACES = 3  # entries per item in scratch space: number of holders, their weight, a number for it
@@ -41,7 +41,7 @@ class ItemLists(NamedTuple):
     weights: Int32Array  # [lists] cost of a wrong bit of the list, in steps
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_growth_of_one(
     lists: ItemLists | None,
     ordered: Int32Array,
@@ -83,7 +83,7 @@ def add_growth_of_one(
     _forget(votes, seen, distinct)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_growth_of_all(
     lists: ItemLists | None,
     ordered: Int32Array,
@@ -160,7 +160,7 @@ def add_growth_of_all(
         votes[numbered[number] + 2] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_by_lists(
     lists: ItemLists,
     codes: Int32Array,
@@ -200,7 +200,7 @@ def _add_by_lists(
                     row_cost[candidate] -= weight[candidate] + others
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_by_bits(
     lists: ItemLists,
     codes: Int32Array,
@@ -236,7 +236,7 @@ def _add_by_bits(
                         row_cost[candidate] -= step * turning[at]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_pull_of_all(
     lists: ItemLists | None,
     ordered: Int32Array,
@@ -277,7 +277,7 @@ def add_pull_of_all(
         _forget(votes, seen, distinct)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def votes_loss(
     lists: ItemLists | None,
     ordered: Int32Array,
@@ -300,7 +300,7 @@ def votes_loss(
     return float(lists.step[column] * wrong)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def add_voter_savings(
     lists: ItemLists | None,
     ordered: Int32Array,
@@ -343,7 +343,7 @@ def add_voter_savings(
     _forget(votes, seen, distinct)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(
     lists: ItemLists,
     ordered: Int32Array,
@@ -373,14 +373,14 @@ def _count(
     return distinct, total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _forget(votes: Int32Array, seen: Int32Array, distinct: int) -> None:
     for number in range(distinct):
         votes[seen[number]] = 0
         votes[seen[number] + 1] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _most_items(
     lists: ItemLists, ordered: Int32Array, box: Int32Array, members: int, column: int
 ) -> int:
@@ -392,7 +392,7 @@ def _most_items(
     return held
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _most_deciding(
     lists: ItemLists, ordered: Int32Array, boxes: Int32Array, members: int, size: int, column: int
 ) -> int:
@@ -404,7 +404,7 @@ def _most_deciding(
     return most
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _holders(
     lists: ItemLists, codes: Int32Array, size: int, column: int, votes: Int32Array, numbers: int
 ) -> tuple[Int32Array, Int32Array]:
@@ -429,7 +429,7 @@ def _holders(
     return starts, holders
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _bitmaps(
     lists: ItemLists, codes: Int32Array, size: int, column: int, votes: Int32Array, words: int
 ) -> UInt64Array:
@@ -444,7 +444,7 @@ def _bitmaps(
     return held_by
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _split(
     deciding: Int32Array, is_certain: NDArray[np.bool_], certain: UInt64Array, either: UInt64Array
 ) -> int:

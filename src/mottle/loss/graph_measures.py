@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
 from mottle.graph.model import Graph, is_complete, preimage
 from mottle.typing import Int32Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 Labels: TypeAlias = "pa.Array | pa.ChunkedArray | Sequence[Any]"
 
@@ -132,7 +132,7 @@ def _mixtures(graph: Graph, values: Int32Array) -> tuple[float, float]:
     return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_mixtures(
     graph: Graph, ordered: Int32Array, distinct: int, first: int, last: int
 ) -> tuple[float, float]:

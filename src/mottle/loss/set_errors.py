@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.graph.bit_voting import Votes
 from mottle.graph.model import Graph, preimage
 from mottle.itemsets.data import Sets
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _answers(lists: Lists, asked: Int32Array, wanted: int) -> Int64Array:
     return np.concatenate(counts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_matches(lists: Lists, asked: Int32Array, wanted: int) -> Int64Array:
     counts = np.zeros(len(asked), np.int64)
     in_query = np.zeros(lists.universe, np.bool_)
@@ -151,7 +151,7 @@ def _count_matches(lists: Lists, asked: Int32Array, wanted: int) -> Int64Array:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _errors(
     graph: Graph,
     sets: Sets,

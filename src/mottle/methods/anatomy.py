@@ -10,7 +10,6 @@ lacks its value.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.guarantees.capability import Capability
@@ -20,6 +19,7 @@ from mottle.kernels.heap import NEVER, Heap, heap_of, settle
 from mottle.methods.base import Arrangement, Draw, MethodContext, register
 from mottle.methods.fast07.partitioning import arrange
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 
 @register(
@@ -62,7 +62,7 @@ def _draw_groups(values: Int32Array, diversity: int, random: np.random.Generator
     return group_of
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take_from_largest(
     heap: Heap,
     starts: Int64Array,

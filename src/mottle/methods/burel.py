@@ -8,7 +8,6 @@ sizes to groups, and fi*l*l the groups with similar records.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
@@ -20,6 +19,7 @@ from mottle.methods.buckets.bucketization import in_proportion
 from mottle.methods.orders import ORDER, ORDER_OPTIONS, order_by
 from mottle.methods.several_columns import merged_starts, tightest
 from mottle.typing import Float64Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 _UNEQUAL = 2  # most records per bucket by which the halves of a group may differ
 
@@ -148,7 +148,7 @@ def fill(buckets: Int64Array, groups: Int64Array, random: np.random.Generator) -
     return _fill(by_bucket, starts, groups, random.permutation(len(buckets)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(
     by_bucket: Int64Array, starts: Int64Array, groups: Int64Array, seeds: Int64Array
 ) -> Int64Array:
@@ -193,7 +193,7 @@ def _fill(
     return filled
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _first_there(upper: Int64Array, slot: int) -> int:
     """The first slot from ``slot`` on whose record has not been taken."""
     last = slot

@@ -17,7 +17,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import along_orders
@@ -39,6 +38,7 @@ from mottle.orderings.hilbert import hilbert
 from mottle.orderings.unit_cube import place as placed
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 BLOCK = 300  # records that are matched with each other
 LARGEST_BLOCK = 1_200  # a layer of a larger block takes so long that rings are the better start
@@ -243,7 +243,7 @@ def block_starts(records: int, size: int) -> Int64Array:
     return np.linspace(0, records, blocks + 1).astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _match_blocks(
     metric: Scales,
     ordered: Int32Array,
@@ -260,7 +260,7 @@ def _match_blocks(
     person.
     """
     degree, columns = preimages.shape[1], ordered.shape[1]
-    largest = 0
+    largest = int(np.int64(0))  # of a literal 0 Numba would compile everything below twice
     for block in range(first, last):
         largest = max(largest, starts[block + 1] - starts[block])
     candidates = make_candidates(metric, largest)
@@ -289,7 +289,7 @@ def _match_blocks(
             for place in range(size):
                 if grown[place]:
                     for member in range(layer):
-                        _forbid(cost[place], boxes[place, member], start, siblings)
+                        _forbid(cost[place], int(np.int64(boxes[place, member])), start, siblings)
             match_rows(cost, size, column_of, work, prices)
             stuck = False
             for place in range(size):
@@ -305,7 +305,7 @@ def _match_blocks(
                 break
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _forbid(cost: Float64Array, member: int, start: int, siblings: Int64Array) -> None:
     """Forbid a preimage and all others of the same person in the costs of one record."""
     cost[member - start] = FORBIDDEN

@@ -13,7 +13,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes
@@ -25,6 +24,7 @@ from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb
 from mottle.kernels.scales import scales
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records with equal values may be separated
 
@@ -116,7 +116,7 @@ def _least_within_caps(demand: Demand) -> int:
     return max((math.ceil(1 / cap - ROUNDING) for cap in highest), default=1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut_all(
     prices: Scales, matrix: Int32Array, limits: _Limits, tear: int, members: Int32Array
 ) -> NDArray[np.bool_]:
@@ -147,7 +147,7 @@ def _cut_all(
     return is_start
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _cut_widest(
     matrix: Int32Array,
     part: Int32Array,
@@ -167,7 +167,7 @@ def _cut_widest(
     return 0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _cut(
     matrix: Int32Array,
     part: Int32Array,
@@ -195,7 +195,7 @@ def _cut(
     return 0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _is_within_caps(
     matrix: Int32Array,
     part: Int32Array,
@@ -229,7 +229,7 @@ def _is_within_caps(
     return within
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _divide(
     matrix: Int32Array,
     part: Int32Array,
@@ -256,7 +256,7 @@ def _divide(
     return left
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _median(values: Int32Array) -> tuple[int, int, int]:
     """The upper median, and the numbers of values below and equal to it; reorders ``values``.
 
@@ -286,12 +286,12 @@ def _median(values: Int32Array) -> tuple[int, int, int]:
             return pivot, low, high - low
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _middle_of_three(a: int, b: int, c: int) -> int:
     return max(min(a, b), min(max(a, b), c))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _measure_widths(
     prices: Scales,
     matrix: Int32Array,

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.kernels.box_growths import add_growths, make_candidates, prepare
@@ -36,6 +35,7 @@ from mottle.orderings import lexicographic
 from mottle.orderings.random_cuts import random_cuts
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array, UInt64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.xorshift import below, fraction
 
 # (one original of every published record, number of the pass, random generator) -> an order of the
@@ -308,7 +308,7 @@ def _cut_buckets(bucket_starts: Int64Array) -> Int64Array:
     return np.append(starts, bucket_starts[-1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _set_losses(
     scales: Scales,
     ordered: Int32Array,
@@ -329,7 +329,7 @@ def _set_losses(
             _set_saved(scales, ordered, box, counts, own, saved[record])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _set_saved(
     scales: Scales,
     ordered: Int32Array,
@@ -344,7 +344,7 @@ def _set_saved(
         saved[layer] = own[layer]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _all_but(box: Int32Array, layer: int, others: Int32Array) -> None:
     """Fill ``others`` with all preimages except that of ``layer``."""
     kept = 0
@@ -354,7 +354,7 @@ def _all_but(box: Int32Array, layer: int, others: Int32Array) -> None:
             kept += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exchange(
     scales: Scales,
     lists: ItemLists | None,
@@ -383,7 +383,7 @@ def _exchange(
     """
     degree = preimages.shape[1]
     columns = ordered.shape[1]
-    largest = 0
+    largest = int(np.int64(0))  # of a literal 0 Numba would compile `make_candidates` twice
     for number in range(first, last):
         largest = max(largest, starts[number + 1] - starts[number])
     taken = np.empty(largest, np.int32)  # by record of the set: the layer it gives away
@@ -469,7 +469,7 @@ def _exchange(
                 break
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _next_layer(settled: BoolArray, first: int) -> int:
     """The next layer, from ``first`` on and around, that is not settled; -1 for none."""
     for step in range(settled.size):
@@ -479,7 +479,7 @@ def _next_layer(settled: BoolArray, first: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _layer_to_give(saved: NDArray[np.float32], state: UInt64Array) -> int:
     """Choose the preimage with the largest product of its cost to the box and a random number."""
     chosen, best = below(state, saved.size), 0.0

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.guarantees.demand import ROUNDING, Demand
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 
 class Attribute(NamedTuple):
@@ -62,7 +62,7 @@ def windows_within_caps(
     return _windows(demand.sensitive_codes[members], starts, degrees, demand.caps)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _merge(codes: Int32Array, starts: Int64Array, caps: Float64Array, least: int) -> BoolArray:
     """Which groups begin a merged one; what is left at the end joins the groups before it."""
     kept = np.zeros(starts.size - 1, np.bool_)
@@ -85,14 +85,14 @@ def _merge(codes: Int32Array, starts: Int64Array, caps: Float64Array, least: int
     return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add(codes: Int32Array, first: int, last: int, counts: Int64Array) -> None:
     for record in range(first, last):
         for code in codes[record]:
             counts[code] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _within(counts: Int64Array, caps: Float64Array, size: int, least: int) -> bool:
     within = size >= least
     for code in range(caps.size):
@@ -100,7 +100,7 @@ def _within(counts: Int64Array, caps: Float64Array, size: int, least: int) -> bo
     return within
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _windows(
     codes: Int32Array, starts: Int64Array, degrees: Int32Array, caps: Float64Array
 ) -> BoolArray:

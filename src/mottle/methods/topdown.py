@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes
@@ -21,6 +20,7 @@ from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb
 from mottle.kernels.scales import scales
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 MOST_RECORDS = 100_000  # the time is quadratic: above this, minutes become hours
 _ROUNDS = 3  # number of times that the farthest record from the last one found is searched for
@@ -83,7 +83,7 @@ def _new_boxes(prices: Scales) -> GroupBoxes:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _open(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) -> None:
     """Make the box cover a single ``record``, given by its codes."""
     boxes.stamp[box] += 1
@@ -95,7 +95,7 @@ def _open(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) -> No
     _take_in(prices, boxes, box, record)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _take_in(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) -> None:
     for column in range(record.size):
         value = prices.offset[column] + record[column]
@@ -111,7 +111,7 @@ def _take_in(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) ->
             boxes.highest[box, column] = max(boxes.highest[box, column], position)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _growth(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) -> float:
     """The amount by which adding ``record`` would increase the loss of the box."""
     growth = 0.0
@@ -151,7 +151,7 @@ def _split_all(prices: Scales, matrix: Int32Array, k: int, members: Int32Array) 
     return np.sort(np.array(starts, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _split(
     prices: Scales, matrix: Int32Array, part: Int32Array, boxes: GroupBoxes, aside: Int32Array
 ) -> int:
@@ -185,7 +185,7 @@ def _split(
     return left
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _farthest(
     prices: Scales, matrix: Int32Array, part: Int32Array, record: int, boxes: GroupBoxes
 ) -> int:
@@ -253,7 +253,7 @@ def _new_clusters(members: Int32Array, starts: Int64Array) -> Clusters:
     return Clusters(members[starts[:-1]], following, home, sizes, np.zeros(len(sizes)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_partner(
     prices: Scales,
     matrix: Int32Array,
@@ -294,7 +294,7 @@ def _best_partner(
     return best, least
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _choose_nearest(
     prices: Scales,
     matrix: Int32Array,
@@ -334,7 +334,7 @@ def _choose_nearest(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cover(
     prices: Scales,
     matrix: Int32Array,
@@ -348,7 +348,7 @@ def _cover(
     return _cover_too(prices, matrix, clusters, cluster, boxes, box)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _cover_too(
     prices: Scales,
     matrix: Int32Array,
@@ -367,7 +367,7 @@ def _cover_too(
     return growth
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(clusters: Clusters, records: Int32Array, cluster: int) -> None:
     """Move records from their clusters to ``cluster``."""
     for record in records:

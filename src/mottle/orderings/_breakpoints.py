@@ -11,9 +11,9 @@ There is no breakpoint before the first record, so the distance at j = 0 counts 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 SHORTEST, LONGEST = 300, 350  # records in a segment (SET12 §5.1)
 
@@ -54,7 +54,7 @@ def feasible_bounds(records: int, shortest: int, longest: int) -> tuple[int, int
     return min(shortest, records // parts), max(longest, -(-records // parts))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_cuts(distances: Int64Array, shortest: int, longest: int) -> Int64Array:
     """For every i, the last breakpoint j of the best way to cut the first i records."""
     records = distances.size

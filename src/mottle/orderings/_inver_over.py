@@ -12,9 +12,9 @@ step is made so cheap that every tour keeps it.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import Int32Array, UInt64Array
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.xorshift import below, fraction
 
 POPULATION = 100
@@ -23,7 +23,7 @@ _PATIENCE = 20  # stop after this many generations in which all tours got < 0.1 
 _PRICELESS = -(1 << 24)  # distance between the ends of the path
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def inver_over(distance: Int32Array, state: UInt64Array) -> Int32Array:
     """A short path from record 0 to record size - 1; changes ``distance`` [size, size]."""
     size = len(distance)
@@ -41,7 +41,7 @@ def inver_over(distance: Int32Array, state: UInt64Array) -> Int32Array:
     return path
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _evolve(distance: Int32Array, size: int, state: UInt64Array) -> Int32Array:
     """The best tour of the last generation; the first generation contains the given order."""
     tours = np.empty((POPULATION, size), np.int32)
@@ -79,7 +79,7 @@ def _evolve(distance: Int32Array, size: int, state: UInt64Array) -> Int32Array:
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _length(distance: Int32Array, tour: Int32Array) -> int:
     total = 0
     for place in range(tour.size):
@@ -87,7 +87,7 @@ def _length(distance: Int32Array, tour: Int32Array) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _invert_over(
     distance: Int32Array,
     tours: Int32Array,

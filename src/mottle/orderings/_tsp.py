@@ -11,13 +11,13 @@ and never return a longer path.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.itemsets.data import Sets
 from mottle.itemsets.hamming import distances_within
 from mottle.orderings._inver_over import inver_over
 from mottle.typing import BoolArray, Int32Array, Int64Array, UInt64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.xorshift import below
 
 KICKS = 10  # per record
@@ -57,7 +57,7 @@ def shorten(
     return better
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def local_search(distance: Int32Array, state: UInt64Array) -> Int32Array:
     """A short path from record 0 to record size - 1, given ``distance`` [size, size]."""
     size = len(distance)
@@ -66,7 +66,7 @@ def local_search(distance: Int32Array, state: UInt64Array) -> Int32Array:
     return _search(distance, near, size, state)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _nearest(distance: Int32Array, size: int, neighbours: int, near: Int32Array) -> None:
     """Fill ``near`` with the nearest other records of each record, nearest first."""
     for one in range(size):
@@ -84,7 +84,7 @@ def _nearest(distance: Int32Array, size: int, neighbours: int, near: Int32Array)
                 filled = min(filled + 1, neighbours)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _search(distance: Int32Array, near: Int32Array, size: int, state: UInt64Array) -> Int32Array:
     """Repair the path 0 .. size - 1 until no move helps, then kick and repair."""
     path = np.arange(size).astype(np.int32)
@@ -117,7 +117,7 @@ def _search(distance: Int32Array, near: Int32Array, size: int, state: UInt64Arra
     return path
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _swap_parts(
     distance: Int32Array,
     path: Int32Array,
@@ -147,7 +147,7 @@ def _swap_parts(
     )
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _repair(
     distance: Int32Array,
     near: Int32Array,
@@ -182,7 +182,7 @@ def _repair(
     return gained
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _two_opt(
     distance: Int32Array,
     near: Int32Array,
@@ -224,7 +224,7 @@ def _two_opt(
     return 0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _or_opt(
     distance: Int32Array,
     near: Int32Array,
@@ -283,7 +283,7 @@ def _or_opt(
     return 0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _move(
     path: Int32Array, place_of: Int32Array, first: int, length: int, left: int, reverse: bool
 ) -> None:

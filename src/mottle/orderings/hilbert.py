@@ -8,11 +8,11 @@ libraries on PyPI work on Python integers one point at a time (hilbertcurve) or 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.typing import Float64Array, UInt32Array, UInt64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 BITS = 12  # per dimension, as in FAST07 §6.1
 _WORD = 64
@@ -71,7 +71,7 @@ def key_gaps(keys: UInt64Array) -> Float64Array:
     return gaps
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def key_distance(keys: UInt64Array, low: int, high: int) -> float:
     """Distance along the curve from row ``low`` of ``keys`` to row ``high``, not a lower key."""
     distance = 0.0
@@ -83,13 +83,13 @@ def key_distance(keys: UInt64Array, low: int, high: int) -> float:
     return distance
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_gaps(keys: UInt64Array, first: int, last: int, gaps: Float64Array) -> None:
     for row in range(first, last):
         gaps[row] = key_distance(keys, row, row + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_keys(axes: UInt32Array, bits: int, first: int, last: int, keys: UInt64Array) -> None:
     """Turn columns ``first .. last`` of ``axes`` [d, n] into keys.
 
@@ -104,7 +104,7 @@ def _fill_keys(axes: UInt32Array, bits: int, first: int, last: int, keys: UInt64
         _interleave(points, bits, keys[start:end])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _undo(points: UInt32Array, bits: int) -> None:
     """Skilling's "inverse undo": from the top bit down, reflect or swap the lower bits."""
     for bit in range(bits - 1, 0, -1):
@@ -116,7 +116,7 @@ def _undo(points: UInt32Array, bits: int) -> None:
             _reflect_or_swap(first, points[axis], bit, lower)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _reflect_or_swap(first: UInt32Array, other: UInt32Array, bit: int, lower: np.uint32) -> None:
     """Where ``other`` has the bit, reflect the lower bits of ``first``; else swap the two's."""
     for point in range(first.size):
@@ -126,7 +126,7 @@ def _reflect_or_swap(first: UInt32Array, other: UInt32Array, bit: int, lower: np
         other[point] ^= swapped
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _gray_encode(points: UInt32Array, bits: int) -> None:
     dimensions, count = points.shape
     for axis in range(1, dimensions):
@@ -143,7 +143,7 @@ def _gray_encode(points: UInt32Array, bits: int) -> None:
             points[axis, point] ^= flips[point]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _interleave(points: UInt32Array, bits: int, keys: UInt64Array) -> None:
     """Write the keys: the bits of a key are the axes' top bits, then their second bits, etc."""
     dimensions, count = points.shape

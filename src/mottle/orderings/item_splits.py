@@ -9,11 +9,11 @@ neither. The part that holds the item is reflected, as in the Gray code.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.itemsets.data import Sets
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 _PIECES = 64  # approximate number of pieces that are distributed over the cores
 
@@ -46,7 +46,7 @@ def split_order(
     return order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _split(
     sets: Sets,
     weights: Int32Array,
@@ -101,7 +101,7 @@ def _split(
     return left[:found]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _most_even(
     sets: Sets,
     weights: Int32Array,
@@ -130,7 +130,7 @@ def _most_even(
     return int(best)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _holds(sets: Sets, record: int, item: int) -> int:
     """1 if the record holds the item, else 0 (binary search in its list)."""
     low, high = sets.starts[record], sets.starts[record + 1]

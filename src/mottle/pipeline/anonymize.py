@@ -367,6 +367,7 @@ def anonymize(
         replace(links, fingerprint=None if demand.dummies else fingerprint),
         published.sensitive,
         reading=schema.reading,
+        coded=published.coded,
     )
     if over_time is None and records.least_total is not None and published.sensitive is None:
         release = with_item_totals(release, codes, records.least_total)

@@ -26,6 +26,7 @@ from mottle.methods.base import Arrangement, BucketDecision, Draw, MethodContext
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock, LossSoFar
 from mottle.pipeline.settings import Settings
+from mottle.release.coded_cells import CodedTable
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.schema.columns import Objective
@@ -52,6 +53,7 @@ class Published:
     table: pa.Table
     columns: tuple[PublishedColumn, ...]
     sensitive: pa.Table | None = None  # sensitive values by group, when published separately
+    coded: CodedTable | None = None  # its distinct cells, where they are known
 
 
 class Records(Protocol[Covered]):

@@ -75,9 +75,10 @@ class TableRecords:
         """Publish generalized cells with the true records' other columns, or two tables."""
         if draw is Draw.TWO_TABLES:
             return Published(*publish_two_tables(self.table, self.schema, links))
-        return Published(
-            *publish(self.table, self.schema, self.codes, covered, links, self.least_total)
+        table, columns, coded = publish(
+            self.table, self.schema, self.codes, covered, links, self.least_total
         )
+        return Published(table, columns, coded=coded)
 
     def check_published(self, published: Published, links: Links) -> dict[str, Any]:
         """Check invariant 5: nothing published identifies, and the row order is random."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 _BLOCK_RECORDS = 512  # records that the counting kernel takes at a time
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_up(
     codes: Int32Array,
     widths: Int64Array,
@@ -52,7 +52,7 @@ def add_up(
         answers[3, query] = np.sqrt(max(expected - squares, 0.0))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def multiply(
     codes: Int32Array,
     places: Int64Array,

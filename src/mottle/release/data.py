@@ -6,7 +6,7 @@ samples, files and the audit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -16,6 +16,7 @@ import pyarrow as pa
 from mottle.errors import DataError
 from mottle.release.cell_text import text_columns, to_texts
 from mottle.release.certificate import Certificate
+from mottle.release.coded_cells import CodedCells, CodedTable
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.release.rows import Rows, tables_of
@@ -51,6 +52,8 @@ class ReleaseData:
     external: ExternalSource | None = None  # of a release that another tool made
     # How the original was read; None where that is not known: it is not part of what is published.
     reading: ReadOptions | None = field(default=None, repr=False, compare=False)
+    # The distinct cells of ``stored``, as they are known after a run; no part of the release.
+    coded: CodedTable | None = field(default=None, repr=False, compare=False)
     # The owner's `mottle.AuditReport` of a run with ``audit="full"``; never written with a release.
     audited: Any = field(default=None, repr=False, compare=False)
 
@@ -78,7 +81,8 @@ class ReleaseData:
 
     def __getstate__(self) -> dict[str, Any]:
         fields = type(self).__dataclass_fields__
-        return {name: getattr(self, name) for name in fields} | {"links": None, "audited": None}
+        unset = dict.fromkeys(("links", "audited", "coded"))
+        return {name: getattr(self, name) for name in fields} | unset
 
     @property
     def certificate(self) -> Certificate:
@@ -176,7 +180,7 @@ class ReleaseData:
         Parameters
         ----------
         table : pyarrow.Table
-            Rows of the attribute `table`.
+            Rows of the attribute `table`, with all or some of its columns.
 
         Returns
         -------
@@ -185,11 +189,37 @@ class ReleaseData:
         """
         texts: dict[str, pa.ChunkedArray] = {}
         for column in self.columns:
+            if column.name not in table.column_names:
+                continue
             names = text_columns(column.name, column.form)
             cells = table.column(column.name)
             coded = None if column.form is None or len(names) > 1 else _coded_text(cells, column)
             texts |= zip(names, coded or _text_columns(cells, column), strict=True)
         return pa.table(texts)
+
+    @property
+    def distinct(self) -> Mapping[str, CodedCells]:
+        """The distinct cells of those columns of which they are known."""
+        if self.coded is None or self.coded.table is not self.stored:
+            return {}
+        return self.coded.columns
+
+    def distinct_texts(self) -> dict[str, tuple[pa.Array, CodedCells]]:
+        """Return the cells of the attribute `distinct` as text.
+
+        Returns
+        -------
+        dict of str to (pyarrow.Array, CodedCells)
+            By the name of a column of text.
+        """
+        forms = {column.name: column for column in self.columns}
+        found = {}
+        for name, coded in self.distinct.items():
+            column = forms[name]
+            if column.form is not None and text_columns(name, column.form) == (name,):
+                (texts,) = to_texts(coded.cells, column.form, column.rule)
+                found[name] = (texts, coded)
+        return found
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the release as a pandas DataFrame, cells as text.

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from mottle.graph.model import Graph, preimage
 from mottle.release.history import History
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 from mottle.utils.table_digest import Fingerprint
 
 _EDGES_PER_BATCH = 1 << 20
@@ -75,7 +75,7 @@ class Links:
             first = last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _edges(
     graph: Graph,
     block_of: Int64Array,

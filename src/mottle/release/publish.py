@@ -12,6 +12,7 @@ from mottle.encoding.domain import Codes, Domain
 from mottle.encoding.sensitive import as_counted
 from mottle.errors import PrivacyError, SchemaError
 from mottle.graph.model import is_order
+from mottle.release.coded_cells import CodedCells, CodedTable
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.release.survey_weight import survey_weights
@@ -73,15 +74,17 @@ def publish(
     published: Cover,
     links: Links,
     least_total: int | None = None,
-) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
+) -> tuple[pa.Table, tuple[PublishedColumn, ...], CodedTable]:
     """Build the released table: generalized cells, and the true records' other columns.
 
-    With ``least_total`` the counts of values are published as well, none of them smaller than that.
+    Also returns the distinct cells of columns that have few. With ``least_total`` the counts of
+    values are published as well, none of them smaller than that.
     """
     cover_row_of_row = published.row_of[links.position_of_row]
     original_of_row = links.original_of_row
     described: list[PublishedColumn] = []
     arrays: list[pa.ChunkedArray] = []
+    coded: dict[str, CodedCells] = {}
     generalized = {
         domain.name: (place, domain, cells)
         for place, (domain, cells) in enumerate(zip(codes.domains, published.cells, strict=True))
@@ -95,7 +98,10 @@ def publish(
             if least_total is not None:
                 totals = Totals.of(domain, codes.matrix[:, place], least_total)
             described.append(PublishedColumn.of_domain(domain, totals))
-            arrays.append(_published_cells(cells, domain, cover_row_of_row))
+            found = CodedCells.of(cells, domain, cover_row_of_row)
+            if found is not None:
+                coded[column.name] = found
+            arrays.append(_published_cells(cells, domain, cover_row_of_row, found))
         else:
             values = table.column(column.name)
             unchanged = PublishedColumn.of_unchanged(column.name, column.role, values)
@@ -104,7 +110,8 @@ def publish(
                 values = as_counted(values)
             arrays.append(reordered(values, unchanged.value_type, original_of_row))
     fields = [column.field() for column in described]
-    return pa.table(arrays, schema=pa.schema(fields)), tuple(described)
+    released = pa.table(arrays, schema=pa.schema(fields))
+    return released, tuple(described), CodedTable(released, coded)
 
 
 def reordered(
@@ -126,11 +133,15 @@ def reordered(
 _WIDE_TYPES = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
 
-def _published_cells(cells: CoverCells, domain: Domain, rows: Int32Array) -> pa.ChunkedArray:
+def _published_cells(
+    cells: CoverCells, domain: Domain, rows: Int32Array, coded: CodedCells | None
+) -> pa.ChunkedArray:
     """The cells of each released row, decoded in chunks so that no list array grows too long."""
     return pa.chunked_array(
         [
             cells.take(rows[first : first + _ROWS_PER_CHUNK]).decode(domain)
+            if coded is None
+            else coded.rows(first, first + _ROWS_PER_CHUNK)
             for first in range(0, len(rows), _ROWS_PER_CHUNK)
         ]
     )

@@ -56,7 +56,7 @@ def describe_columns(
     release: ReleaseData, original: Mapping[str, Tally] | None
 ) -> list[ColumnReport]:
     """Describe all columns, in the order of the release; ``original`` is for its owner only."""
-    counted = tallies(release.tables(), release.columns)
+    counted = tallies(release.tables(), release.columns, known=release.distinct)
     before = original or {}
     losses = release.certificate.ncp
     degree = release.certificate.degree.min

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.audit.containment.compact import group_rows
@@ -17,6 +16,7 @@ from mottle.graph.model import Graph, is_complete, preimage
 from mottle.itemsets.data import ItemSets
 from mottle.release.evidence_facts import RiskFigures
 from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 __all__ = [
     "PersonShares",
@@ -207,7 +207,7 @@ def risk_by_graph(
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shares(graph: Graph, people: Int32Array) -> tuple[Float64Array, float]:
     """[people]: the largest share among the preimages of a record; sum of the largest of each."""
     own = np.zeros(people.max() + 1)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from mottle.audit.containment.coded_columns import code_columns
 from mottle.audit.containment.index import ContainmentIndex, Pieces, Tree, build_index
@@ -14,6 +13,7 @@ from mottle.errors import DataError
 from mottle.release.data import ReleaseData
 from mottle.risk.individual import individual_risk
 from mottle.typing import Float64Array, Int64Array
+from mottle.utils.compiled import kernel
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _highest_around(tree: Tree, pieces: Pieces, values: Float64Array) -> Float64
     return _push_highest_down(tree, at_nodes)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push_highest_down(tree: Tree, highest: Float64Array) -> Float64Array:
     """The highest value on the branch above every point; modifies ``highest``."""
     points = np.empty(tree.last[0])

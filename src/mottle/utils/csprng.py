@@ -16,11 +16,11 @@ from enum import IntEnum
 from typing import SupportsIndex
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.errors import UsageError
 from mottle.typing import UInt32Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 __all__ = ["STREAM_WORDS", "Purpose", "Secret", "below", "open_stream", "shuffle"]
 
@@ -188,12 +188,12 @@ class Secret:
         return _numbers(self.words, size, bound)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _rotate_left(word: np.uint32, bits: int) -> np.uint32:
     return np.uint32((word << np.uint32(bits)) | (word >> np.uint32(32 - bits)))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _quarter_round(
     a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32
 ) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
@@ -208,7 +208,7 @@ def _quarter_round(
     return a, b, c, d
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _next_block(stream: UInt32Array) -> None:
     """Fill the output words with the next ChaCha20 block and advance the counter."""
     x0, x1, x2, x3 = stream[0], stream[1], stream[2], stream[3]
@@ -231,7 +231,7 @@ def _next_block(stream: UInt32Array) -> None:
     stream[_CURSOR] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_stream(stream: UInt32Array, key: UInt32Array, purpose: int, number: int) -> None:
     """Set ``stream`` to the beginning of a stream.
 
@@ -259,7 +259,7 @@ def open_stream(stream: UInt32Array, key: UInt32Array, purpose: int, number: int
     stream[_CURSOR] = 16
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _next_word(stream: UInt32Array) -> np.uint32:
     if stream[_CURSOR] == 16:
         _next_block(stream)
@@ -268,7 +268,7 @@ def _next_word(stream: UInt32Array) -> np.uint32:
     return word
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def below(stream: UInt32Array, bound: int) -> np.int64:
     """Draw a uniform integer in ``0 .. bound - 1`` (Lemire's multiply-and-reject: exactly uniform).
 
@@ -295,7 +295,7 @@ def below(stream: UInt32Array, bound: int) -> np.int64:
     return np.int64(product >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shuffle(stream: UInt32Array, items: NDArray[np.int64]) -> None:
     """Put items into a uniformly random order, in place (Fisher and Yates).
 
@@ -311,7 +311,7 @@ def shuffle(stream: UInt32Array, items: NDArray[np.int64]) -> None:
         items[i], items[j] = items[j], items[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _permutation(key: UInt32Array, purpose: int, size: int) -> NDArray[np.int64]:
     stream = np.empty(STREAM_WORDS, np.uint32)
     open_stream(stream, key, purpose, 0)
@@ -320,7 +320,7 @@ def _permutation(key: UInt32Array, purpose: int, size: int) -> NDArray[np.int64]
     return items
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _numbers(key: UInt32Array, size: int, bound: int) -> NDArray[np.int64]:
     stream = np.empty(STREAM_WORDS, np.uint32)
     open_stream(stream, key, _NUMBERS, 0)

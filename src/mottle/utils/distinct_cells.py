@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:  # forms of cells are known to options, which are read before Arrow is needed
     pa = lazy_module("pyarrow")
 
-__all__ = ["by_distinct_cell", "distinct_cells"]
+__all__ = ["by_distinct_cell", "distinct_cells", "distinct_lists", "numbered"]
 
 _ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _SHIFT = np.uint64(31)
@@ -52,8 +52,14 @@ def distinct_cells(cells: pa.Array) -> tuple[Int64Array, Int32Array] | None:
         return None
     if pa.types.is_struct(cells.type):
         keys = _keys_of_structs(cells)
-        return None if keys is None else _numbered(keys)
-    return _distinct_lists(cells) if pa.types.is_list(cells.type) else None
+        return None if keys is None else _first_and_number(keys)
+    if not pa.types.is_list(cells.type):
+        return None
+    coded = _codes(cells.flatten())
+    if coded is None:
+        return None
+    offsets = cells.offsets.to_numpy()
+    return distinct_lists(coded[0], (offsets - offsets[0]).astype(np.int64))
 
 
 def by_distinct_cell(function: Callable[[pa.Array], pa.Array], cells: pa.Array) -> pa.Array:
@@ -108,22 +114,36 @@ def _keys_of_structs(cells: pa.Array) -> Int64Array | None:
     return keys
 
 
-def _distinct_lists(cells: pa.Array) -> tuple[Int64Array, Int32Array] | None:
-    """As `distinct_cells`, for lists; those of a single member have this as their key."""
-    coded = _codes(cells.flatten())
-    if coded is None:
-        return None
-    codes, _ = coded
-    offsets = cells.offsets.to_numpy()
-    starts, lengths = offsets[:-1] - offsets[0], np.diff(offsets)
-    keys = codes[np.minimum(starts, len(codes) - 1)].astype(np.uint64) if len(codes) else None
-    if keys is None:
-        return _numbered(np.zeros(len(cells), np.int64))
+def distinct_lists(codes: Int32Array, offsets: Int64Array) -> tuple[Int64Array, Int32Array] | None:
+    """Find equal lists of codes; those of a single member have this as their key.
+
+    Parameters
+    ----------
+    codes : int32 array
+        The members of all lists.
+    offsets : int64 array of shape (n + 1,)
+        Where the members of each list begin.
+
+    Returns
+    -------
+    first, of_list : int64[distinct], int32[n]
+        As `distinct_cells`; None if two different lists have the same key, which is most unlikely.
+
+    Examples
+    --------
+    >>> first, of_list = distinct_lists(np.array([7, 7, 8, 7], np.int32), np.array([0, 1, 3, 4]))
+    >>> first.tolist(), of_list.tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    if not len(codes):
+        return _first_and_number(np.zeros(len(starts), np.int64))
+    keys = codes[np.minimum(starts, len(codes) - 1)].astype(np.uint64)
     others = np.flatnonzero(lengths != 1)
     if len(others):
-        several = _Lists(codes, starts[others].astype(np.int64), lengths[others])
+        several = _Lists(codes, starts[others], lengths[others])
         keys[others] = several.hashed()
-    first, of_cell = _numbered(keys)
+    first, of_cell = _first_and_number(keys)
     if len(others):
         same = first[of_cell[others]]
         if not (np.array_equal(lengths[same], lengths[others]) and several.equal(starts[same])):
@@ -137,7 +157,7 @@ class _Lists:
 
     codes: Int32Array  # [members]
     starts: Int64Array  # [lists]
-    lengths: Int32Array  # [lists]
+    lengths: Int64Array  # [lists]
 
     @cached_property
     def places(self) -> Int64Array:
@@ -164,14 +184,36 @@ class _Lists:
         keys: UInt64Array = (sums[ends] - sums[ends - self.lengths]) | _SEVERAL
         return keys
 
-    def equal(self, starts: Int32Array) -> bool:
+    def equal(self, starts: Int64Array) -> bool:
         """Whether lists as long as these that begin elsewhere are equal to them."""
         elsewhere = np.repeat(starts.astype(np.int64), self.lengths) + self.places
         return np.array_equal(self.members, self.codes[elsewhere])
 
 
-def _numbered(keys: Int64Array | UInt64Array) -> tuple[Int64Array, Int32Array]:
+def numbered(keys: Int64Array | UInt64Array) -> Int32Array:
+    """Number keys in the order in which they occur first.
+
+    Parameters
+    ----------
+    keys : int64 or uint64 array of shape (n,)
+        Any numbers.
+
+    Returns
+    -------
+    int32 array of shape (n,)
+        Equal where keys are.
+
+    Examples
+    --------
+    >>> numbered(np.array([9, 4, 9])).tolist()
+    [0, 1, 0]
+    """
+    found: Int32Array = pa.array(keys).dictionary_encode().indices.to_numpy()
+    return found
+
+
+def _first_and_number(keys: Int64Array | UInt64Array) -> tuple[Int64Array, Int32Array]:
     """Where each key occurs first, in this order, and which one every key is."""
-    of_cell = pa.array(keys).dictionary_encode().indices.to_numpy()
+    of_cell = numbered(keys)
     highest = np.maximum.accumulate(of_cell)
     return np.flatnonzero(np.diff(highest, prepend=-1)), of_cell

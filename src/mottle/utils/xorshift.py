@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import UInt64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 __all__ = ["below", "fraction"]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def fraction(state: UInt64Array) -> float:
     """Draw a number in [0, 1) by Marsaglia's xorshift.
 
@@ -32,7 +32,7 @@ def fraction(state: UInt64Array) -> float:
     return float(word >> np.uint64(11)) * 2.0**-53
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def below(state: UInt64Array, bound: int) -> int:
     """Draw an integer in ``0 .. bound - 1``.
 

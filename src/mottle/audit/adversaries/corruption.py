@@ -23,7 +23,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mottle.assignment import WALKS
 from mottle.audit.base import register
@@ -34,6 +33,7 @@ from mottle.audit.report import Outcome
 from mottle.audit.view import Evidence, View
 from mottle.guarantees.demand import ROUNDING
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 _SHARES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)  # shares of all people who are known, at random
 _MOST_KNOWN = 9  # people known in the worst case
@@ -135,7 +135,7 @@ def _learned_by_insiders(
     return learned[unit_of] - own[:, 0], raised[unit_of] - own[:, 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_by_unit(
     starts: Int64Array,
     owners: Int32Array,

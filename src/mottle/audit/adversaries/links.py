@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from mottle.audit.base import register
 from mottle.audit.containment.coded_columns import (
@@ -30,6 +29,7 @@ from mottle.hierarchy.tree import Hierarchy
 from mottle.release.column import PublishedColumn
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 
 @register(
@@ -204,7 +204,7 @@ def _inexact_cells(
     return int(np.count_nonzero(~same & kept))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _repeated_edges(offsets: Int64Array, originals: Int32Array, people: int) -> int:
     """Count edges that repeat an earlier edge of their record."""
     seen_by = np.full(people, -1, np.int64)
@@ -216,7 +216,7 @@ def _repeated_edges(offsets: Int64Array, originals: Int32Array, people: int) -> 
     return repeated
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cover(
     column: CodedColumn,
     offsets: Int64Array,

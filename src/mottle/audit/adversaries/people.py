@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 
 from mottle.audit.base import register
 from mottle.audit.containment.coded_columns import offsets_of
@@ -21,6 +20,7 @@ from mottle.audit.sensitive.accuracy import judge
 from mottle.audit.view import Evidence, View
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 _FEWEST = "fewest people who fit a record"
 _SHARE = "largest share of one person among a record's candidates"
@@ -117,7 +117,7 @@ def count_people(
     return np.concatenate(counted)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_people(
     tree: Tree,
     pieces: Pieces,

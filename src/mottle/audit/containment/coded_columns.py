@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.audit.containment import coarsened
@@ -27,6 +26,7 @@ from mottle.schema.model import SEPARATOR, Role
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
 from mottle.utils.arrow import is_plain
+from mottle.utils.compiled import kernel
 
 MISSING = 0  # the code of the missing value; all others are positive
 
@@ -71,7 +71,7 @@ def count_outside(columns: list[CodedColumn], originals: Int32Array, records: In
     return int(np.count_nonzero(~inside))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _strike_outside(
     column: CodedColumn,
     originals: Int32Array,

@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.audit.containment.coded_columns import CodedColumn, offsets_of
 from mottle.audit.containment.compact import compact_column, concatenate_ranges, group_rows
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 
 class Tree(NamedTuple):
@@ -158,7 +158,7 @@ def build_index(columns: list[CodedColumn], people: Int64Array | None = None) ->
 # ------------------------------------------------------------------------------------------- tree
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _build_tree(points: Int32Array, widths: Float64Array, order: Int64Array) -> Tree:
     """Build the tree over distinct ``points`` and sort ``order`` into the order of the leaves.
 
@@ -210,7 +210,7 @@ def _build_tree(points: Int32Array, widths: Float64Array, order: Int64Array) -> 
 _OUTSIDE, _ACROSS, _INSIDE = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _locate(boxes: RecordBoxes, cell: int, low: int, high: int) -> int:
     """Whether the codes low .. high lie outside a cell, across its border or inside it."""
     begin, end = boxes.offsets[cell], boxes.offsets[cell + 1]
@@ -227,7 +227,7 @@ def _locate(boxes: RecordBoxes, cell: int, low: int, high: int) -> int:
     return _ACROSS
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_pieces(
     tree: Tree, boxes: RecordBoxes, chosen: Int64Array, first: int, last: int
 ) -> tuple[Int64Array, Int64Array]:
@@ -282,7 +282,7 @@ def _find_pieces(
     return counts, found[:filled].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push_down(tree: Tree, added: Int64Array) -> Int64Array:
     """Sum by point what was added to the branches above it; modifies ``added``."""
     points = np.empty(tree.last[0], np.int64)

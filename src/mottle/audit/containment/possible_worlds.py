@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from mottle.audit.containment.item_lists import as_published_nodes
 from mottle.audit.containment.lists import distinct_lists
@@ -20,6 +19,7 @@ from mottle.itemsets.data import NO_BITMAPS, Sets
 from mottle.itemsets.gray import gray_order
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 _RECORDS_AT_ONCE = 1 << 15  # records whose votes are counted at once
 
@@ -162,7 +162,7 @@ def _distinct_cells(worlds: WorldsColumn) -> tuple[Int64Array, Int32Array]:
     return distinct_lists(starts, words[:, None])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sets_inside(
     worlds: WorldsColumn, index: _SetIndex, records: Int64Array
 ) -> tuple[Int64Array, Int32Array]:
@@ -210,7 +210,7 @@ def _sets_inside(
     return counts, found[:filled].copy()
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _lies_in(
     worlds: WorldsColumn,
     index: _SetIndex,
@@ -234,7 +234,7 @@ def _lies_in(
     return bool(certain == 0 and size + held - 2 * shared <= worlds.distance[record])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _append(found: Int32Array, filled: int, code: int) -> tuple[Int32Array, int]:
     if filled == found.size:
         larger = np.empty(2 * filled, np.int32)

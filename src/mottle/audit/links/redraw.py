@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.assignment import DRAWS, assign
@@ -14,6 +13,7 @@ from mottle.audit.containment.compact import concatenate_ranges
 from mottle.audit.links.edges import Edges, Subgraph, subgraph_of_records
 from mottle.graph.model import Graph, is_order
 from mottle.typing import BoolArray, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 from mottle.utils.csprng import Secret
 
 
@@ -116,7 +116,7 @@ def sample_blocks(
     return Subgraph(chosen.edges, part.records[chosen.records], part.people[chosen.people])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def edges_leading_to(starts: Int64Array, records: Int32Array, record_of: Int64Array) -> Int64Array:
     """For each original: which of its edges leads to the given record."""
     found = np.empty(record_of.size, np.int64)
@@ -128,7 +128,7 @@ def edges_leading_to(starts: Int64Array, records: Int32Array, record_of: Int64Ar
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def describe_edges(
     starts: Int64Array, records: Int32Array, codes: Int32Array, overall: NDArray[np.float64]
 ) -> tuple[Int32Array, Int32Array, Int32Array]:
@@ -166,7 +166,7 @@ def describe_edges(
     return times, kinds, rarer
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def heaviest_edges(
     starts: Int64Array,
     records: Int32Array,

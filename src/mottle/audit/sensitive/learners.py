@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csr_array
 
 from mottle.audit.containment.coded_columns import CodedColumn
 from mottle.audit.containment.index import ContainmentIndex
 from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 if TYPE_CHECKING:
     from mottle.audit.sensitive.shares import Mixtures
@@ -79,7 +79,7 @@ def _value_in_cell(
     return present[np.minimum(drawn, len(present) - 1)].astype(np.float64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _draw_in_cells(
     offsets: Int64Array,
     low: Int64Array,
@@ -150,7 +150,7 @@ def mixtures_of_points(index: ContainmentIndex, mixtures: Mixtures) -> Float64Ar
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push_down_rows(parent: Int64Array, rows: Float64Array) -> None:
     """Add the rows of all ancestors to every node; children come after their parent."""
     for node in range(len(parent)):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.guarantees.demand import ROUNDING
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array, UInt64Array
+from mottle.utils.compiled import kernel
 from mottle.utils.xorshift import below
 
 STRICT, RELAXED = "strict", "relaxed"
@@ -91,7 +91,7 @@ def sample_explaining_worlds(
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_refused(
     left: BoolArray, size: int, sensitive_codes: Int32Array, caps: Float64Array, counts: Int64Array
 ) -> bool:
@@ -116,7 +116,7 @@ def _is_refused(
     return refused
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _deal(
     cuts: BoolArray,
     sizes: Int64Array,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csr_array
 
 from mottle.audit.containment.coded_columns import offsets_of
@@ -17,6 +16,7 @@ from mottle.audit.containment.index import ContainmentIndex, Tree
 from mottle.audit.links.edges import Edges
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 if TYPE_CHECKING:
     Mixtures = csr_array[np.float64, tuple[int, int]]
@@ -56,7 +56,7 @@ def reference_distribution(
     )
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def measure_mixture(
     reference: ReferenceDistribution,
     present: Int64Array,
@@ -104,7 +104,7 @@ def measure_mixture(
         measured[DISTANCE] = _ordered_distance(reference, present, counts, kinds, total)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _ordered_distance(
     reference: ReferenceDistribution,
     present: Int64Array,
@@ -143,7 +143,7 @@ def _ordered_distance(
     return distance / steps
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _cumulative(reference: ReferenceDistribution, value: int) -> float:
     """The share in the whole table of all values up to and including this one."""
     return float(reference.cumulative[value + 1] - reference.cumulative[value])
@@ -188,7 +188,7 @@ def measure_groups(
     return measured
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _measure_runs(
     reference: ReferenceDistribution,
     starts: Int64Array,
@@ -258,7 +258,7 @@ def measure_by_containment(
     return measured, guesses
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add(
     node: int,
     sign: int,
@@ -276,7 +276,7 @@ def _add(
             tally[entries[entry]] += sign * counts[entry]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _measure_branches(
     tree: Tree,
     piece_starts: Int64Array,

@@ -144,6 +144,10 @@ class Cells(ABC):
     def decode(self, domain: Domain) -> pa.Array:
         """Typed Arrow cells."""
 
+    def distinct(self) -> Int32Array | None:
+        """[rows]: numbers that are equal where cells are; None where they are not found quickly."""
+        return None
+
     @abstractmethod
     def expected_features(self, domain: Domain) -> Float64Array:
         """[rows, features]: each cell spread evenly over the values it may stand for."""

@@ -31,6 +31,7 @@ from mottle.kinds.forms.base import (
 from mottle.kinds.forms.grammar import parse_cell, single, value_text
 from mottle.kinds.forms.range import missed
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
+from mottle.utils.distinct_cells import numbered
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,10 @@ class NodeCells(Cells):
     def decode(self, domain: Domain) -> pa.Array:
         """Labels of the nodes."""
         return take_values(pa.array(domain.tree.labels, pa.string()), self.nodes)
+
+    def distinct(self) -> Int32Array | None:
+        """Cells are equal where their nodes are."""
+        return numbered(self.nodes.astype(np.int64))
 
     def expected_features(self, domain: Domain) -> Float64Array:
         """Equal shares of all leaves below the node."""

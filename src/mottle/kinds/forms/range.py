@@ -32,6 +32,7 @@ from mottle.kinds.forms.base import (
 )
 from mottle.kinds.forms.grammar import BETWEEN, Member, cast_texts, parse_cell, value_text
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
+from mottle.utils.distinct_cells import numbered
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,16 @@ class RangeCells(Cells):
             ],
             fields=list(domain.form.arrow_type(domain.values.type)),
         )
+
+    def distinct(self) -> Int32Array | None:
+        """Cells are equal where both ends are, and whether missing is possible."""
+        several = int(self.highest.max(initial=-1)) + 2
+        keys = (self.lowest.astype(np.int64) + 1) * several
+        keys += self.highest
+        keys += 1
+        keys *= 2
+        keys += self.missing
+        return numbered(keys)
 
     def expected_features(self, domain: Domain) -> Float64Array:
         """Twice the middle of each range."""

@@ -29,6 +29,7 @@ from mottle.kinds.forms.base import (
 from mottle.kinds.forms.grammar import cast_texts, joined, parse_cell, single
 from mottle.kinds.forms.range import missed
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
+from mottle.utils.distinct_cells import distinct_lists
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class SetCells(Cells):
         """Lists of values."""
         members = domain.values.take(pa.array(self.values))
         return pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), members)
+
+    def distinct(self) -> Int32Array | None:
+        """Cells are equal where their members are, which ascend."""
+        found = distinct_lists(self.values, self.offsets)
+        return None if found is None else found[1]
 
     def expected_features(self, domain: Domain) -> Float64Array:
         """Equal shares of all members."""

@@ -18,6 +18,7 @@ from numba import njit
 
 from mottle.methods.buckets.cut_columns import CutColumn
 from mottle.typing import Float32Array, Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 from mottle.utils.lazy import lazy_module
 
 optimize = lazy_module("scipy.optimize")
@@ -267,7 +268,7 @@ def _predict(
             shares[row, c] = score[c] / total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_by_group(
     shares: Float32Array, group: Int32Array, times: Float64Array, total: Float64Array
 ) -> None:

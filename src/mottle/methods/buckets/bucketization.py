@@ -21,10 +21,10 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from mottle.guarantees.demand import ROUNDING, allowed
 from mottle.typing import Float64Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 # Shares of the surplus that are left out in proportion before filling; the rest overflows.
 _LEFT_OUT_FIRST = (1.0, 0.5, 0.0)
@@ -235,7 +235,7 @@ def largest_fill(
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _filled(
     counts: Int64Array,
     caps: Float64Array,
@@ -260,7 +260,7 @@ def _filled(
     return None
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _fill(
     counts: Int64Array,
     budget: Int64Array,
@@ -293,7 +293,7 @@ def _fill(
     return fill if fits and _take_surplus(fill, size, spare.copy()) else None
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _place_the_rest(
     order: Int64Array,
     left: Int64Array,
@@ -330,7 +330,7 @@ def _place_the_rest(
     return bool(load.min() >= size)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _bucket_for(
     value: int, amount: int, size: int, fill: Int64Array, load: Int64Array, distance: Float64Array
 ) -> int:
@@ -353,7 +353,7 @@ def _bucket_for(
     return best
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _take_surplus(fill: Int64Array, size: int, spare: Int64Array) -> bool:
     """Remove what is above ``size`` from every bucket, from its values in proportion.
 
@@ -379,7 +379,7 @@ def _take_surplus(fill: Int64Array, size: int, spare: Int64Array) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def in_proportion(available: Int64Array, wanted: int) -> Int64Array:
     """How much to take of each, ``wanted`` in total, in proportion to what is available."""
     total = max(available.sum(), 1)
@@ -393,7 +393,7 @@ def in_proportion(available: Int64Array, wanted: int) -> Int64Array:
     return taken
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _share(part: int, wanted: int, total: int) -> int:
     """``part * wanted // total``, 20 bits at a time: products of billions exceed 64 bits."""
     quotient, rest = 0, 0

@@ -8,9 +8,9 @@ similar ones, the more the more there are, and ``density`` is what is left of it
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import BoolArray, Float64Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 
 def gains_by_prefix(
@@ -77,7 +77,7 @@ def separation(
     return gains
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _set_gains(
     starts: Int64Array,
     held: Int64Array,
@@ -124,7 +124,7 @@ def _set_gains(
             )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _set_separation(
     held: Int64Array,
     weight: Float64Array,
@@ -151,7 +151,7 @@ def _set_separation(
         share[at] = weight[at]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _difference(
     held: Int64Array,
     weight: Float64Array,

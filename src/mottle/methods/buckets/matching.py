@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.kernels.box_growths import add_growths, make_candidates, prepare
 from mottle.kernels.growing_boxes import make_boxes, open_box, set_growths, widen
@@ -13,6 +12,7 @@ from mottle.kernels.vote_growth import ItemLists
 from mottle.methods.buckets.filling import BucketLayout
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 
 def match_layout(metric: Scales, ordered: Int32Array, layout: BucketLayout) -> Int32Array:
@@ -37,7 +37,7 @@ def match_layout(metric: Scales, ordered: Int32Array, layout: BucketLayout) -> I
     return preimages
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _match(
     metric: Scales,
     lists: ItemLists | None,

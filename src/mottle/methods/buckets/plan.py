@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.guarantees.demand import ROUNDING, Demand, allowed
 from mottle.methods.buckets.bucketization import expected_loss, largest_fill
 from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 _SWAPPED_VALUES = 48  # number of most frequent values whose buckets are improved by moves and swaps
 _SWAPPED_BUCKETS = 24  # most buckets for which that is done
@@ -207,7 +207,7 @@ def _tables(
         yield largest_fill(counts, caps, buckets, values.least)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _largest_safe(
     counts: Int64Array,
     filled: Int64Array,
@@ -231,7 +231,7 @@ def _largest_safe(
     return None
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _codes_left(
     counts: Int64Array, table: Int64Array, sensitive_codes: Int32Array, number: int
 ) -> Int64Array:
@@ -262,7 +262,7 @@ def _spread(counts: Int64Array, values: SensitiveValues, buckets: int) -> Int64A
     return filled
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _deal_values(
     order: Int64Array,
     counts: Int64Array,
@@ -279,7 +279,9 @@ def _deal_values(
     spans = np.zeros(len(limit), np.int64)  # number of buckets that hold each code
     holds = np.zeros((buckets, len(limit)), np.bool_)
     excess = np.empty((buckets, len(target)))
-    excess[:] = -target
+    for bucket in range(buckets):  # by itself: broadcasting would compile its error message as well
+        for feature in range(len(target)):
+            excess[bucket, feature] = -target[feature]
     for value in order:
         left = counts[value]
         while left > 0:
@@ -344,7 +346,7 @@ def _improve(filled: Int64Array, weight: Float64Array, target: Float64Array) -> 
             home[moved] = to
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _take_out(
     table: Int64Array, sensitive_codes: Int32Array, limit: Int64Array, used: Int64Array, size: int
 ) -> None:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.errors import GuaranteeError
 from mottle.guarantees.demand import allowed
@@ -37,6 +36,7 @@ from mottle.methods.buckets.margins import Local, Margins, chance_of_excess, dep
 from mottle.methods.buckets.plan import SensitiveValues, counts_by_code, largest_bucket
 from mottle.orderings import lexicographic
 from mottle.typing import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 RISK = 0.01  # chance that any cut of a table fails, as far as margins are right
 _SPENDING = 0.25  # part of the risk left to a node's records that one cut may take
@@ -515,7 +515,7 @@ def wave_histogram(known: Knowledge, places: Int64Array) -> Float64Array:
     return seen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_rows(
     rows: Int64Array, kind: Int64Array, shares: Float32Array, summed: Float64Array
 ) -> None:
@@ -525,7 +525,7 @@ def _add_rows(
             summed[kind[place], c] += shares[rows[place], c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_up(
     rows: Int64Array,
     times: Int64Array,

@@ -21,7 +21,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes
@@ -34,6 +33,7 @@ from mottle.methods.fast07.partitioning import arrange
 from mottle.methods.several_columns import merged_starts, tightest
 from mottle.orderings.hilbert import key_distance
 from mottle.typing import Int32Array, Int64Array, UInt64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 MIXED_DECISION = "which record completes a group depends on its place and its value"
 
@@ -135,7 +135,7 @@ def _frontier(along: Int32Array) -> _Frontier:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _form_groups(
     frontier: _Frontier, looking: _LookAhead, records: int, diversity: int
 ) -> tuple[Int64Array, int]:
@@ -177,7 +177,7 @@ def _form_groups(
     return group_of, group
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _greedy_step(frontier: _Frontier, diversity: int, remaining: int, chosen: Int64Array) -> int:
     """Choose the values of the nearest frontier records; return their number, 0 for failure."""
     largest = frontier.left[frontier.frequent.items[0]]
@@ -202,7 +202,7 @@ def _greedy_step(frontier: _Frontier, diversity: int, remaining: int, chosen: In
     return 0
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _fall_back_step(frontier: _Frontier, diversity: int, chosen: Int64Array) -> int:
     """Choose the values with the most records left; return their number."""
     largest = frontier.left[frontier.frequent.items[0]]
@@ -213,7 +213,7 @@ def _fall_back_step(frontier: _Frontier, diversity: int, chosen: Int64Array) -> 
     return count
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _take_next(frontier: _Frontier, value: int, records: int) -> int:
     """Move the frontier beyond the next record of ``value``; return that record's place."""
     place = int(frontier.domains[frontier.next[value]])
@@ -230,7 +230,7 @@ def _take_next(frontier: _Frontier, value: int, records: int) -> int:
     return place
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _may_take(frontier: _Frontier, value: int, diversity: int, remaining: int) -> bool:
     """Whether EG still holds if the group takes one more record, with ``value``."""
     largest = frontier.left[frontier.frequent.items[0]]
@@ -239,7 +239,7 @@ def _may_take(frontier: _Frontier, value: int, diversity: int, remaining: int) -
     return bool(diversity * largest <= remaining - 1)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _look(frontier: _Frontier, diversity: int, ahead: Int32Array) -> None:
     """Set ``ahead`` to the ℓ nearest places of the frontier: r_A first, r_B last (Fig. 9)."""
     values = np.empty(diversity, np.int64)
@@ -251,7 +251,7 @@ def _look(frontier: _Frontier, diversity: int, ahead: Int32Array) -> None:
         settle(frontier.nearest, values[rank], int(ahead[rank]))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _belongs_here(
     looking: _LookAhead, members: Int32Array, size: int, ahead: Int32Array, mark: int
 ) -> bool:
@@ -261,14 +261,14 @@ def _belongs_here(
     return bool(_loses_less(looking, members, size, ahead, mark))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _is_nearer(keys: UInt64Array, first: int, ahead: Int32Array) -> bool:
     """Whether r_A is nearer to the group's first record than to r_B."""
     to_group = key_distance(keys, min(first, ahead[0]), max(first, ahead[0]))
     return bool(to_group < key_distance(keys, ahead[0], ahead[-1]))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _loses_less(
     looking: _LookAhead, members: Int32Array, size: int, ahead: Int32Array, mark: int
 ) -> bool:

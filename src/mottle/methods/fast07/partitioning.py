@@ -14,7 +14,6 @@ one dimension OptI is so cheap that it needs no table.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes
@@ -24,6 +23,7 @@ from mottle.kernels.scales import scales
 from mottle.methods.base import Arrangement
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 _TABLE_ENTRIES = 1 << 22  # entries of OptI that are kept at a time: 32 MB
 _TABLE_ROWS = 1 << 13  # fewest rows that are kept at a time, so that all cores have work
@@ -87,7 +87,7 @@ def _trace_back(group_size: Int32Array) -> Int64Array:
     return np.array(starts[::-1], np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take_minima(
     table: Float64Array,
     first: int,
@@ -108,7 +108,7 @@ def _take_minima(
         _count_from_least(optimum, end, k)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take_shortest(
     gaps: Float64Array, k: int, optimum: Float64Array, group_size: Int32Array
 ) -> None:
@@ -129,7 +129,7 @@ def _take_shortest(
         _count_from_least(optimum, end, k)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _count_from_least(optimum: Float64Array, end: int, k: int) -> None:
     """Every k prefixes, subtract the least of the optima still in reach from all of them.
 
@@ -141,7 +141,7 @@ def _count_from_least(optimum: Float64Array, end: int, k: int) -> None:
         in_reach -= in_reach.min()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_with_losses(
     prices: Scales,
     columns: Int32Array,

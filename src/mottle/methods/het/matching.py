@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growth
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 GREEDY, SORTGREEDY, HUNGARIAN = 0, 1, 2
 ANY_VALUE = -1  # the value of a record that may share a box with any other
@@ -65,7 +65,7 @@ def match_buckets(
     return edges, float(sum(losses) / len(ordered))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _match_some(
     metric: Scales,
     ordered: Int32Array,
@@ -126,7 +126,7 @@ def _match_some(
     return loss
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _forbid_repeats(
     values: Int32Array,
     box: Int32Array,
@@ -150,7 +150,7 @@ def _forbid_repeats(
             growth[place] = FORBIDDEN
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def match_greedily(cost: Float64Array, size: int, match: Int32Array, work: Int32Array) -> None:
     """HKA15's Greedy on a pair of buckets: each record in turn to the free box it widens least.
 
@@ -181,7 +181,7 @@ def match_greedily(cost: Float64Array, size: int, match: Int32Array, work: Int32
         free[lightest] = free[size - record - 1]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def match_lightest(
     cost: Float64Array, size: int, match: Int32Array, work: Int32Array, prices: Float64Array
 ) -> None:
@@ -217,7 +217,7 @@ def match_lightest(
             _augment(cost, size, record, match, work[1], work[2], work[3])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _look_again(
     cost: Float64Array,
     size: int,
@@ -232,7 +232,7 @@ def _look_again(
             lightest[box], weight[box] = record, cost[box, record]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _augment(
     cost: Float64Array,
     size: int,

@@ -7,7 +7,6 @@ can exploit (minimality attack); the paper includes it to show what that would g
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
@@ -15,6 +14,7 @@ from mottle.kernels.ncp_growth import Scales, add_growth
 from mottle.kernels.scales import scales
 from mottle.methods.het.layout import SensitiveRecords, by_tiebreak
 from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 VALUES = 1000  # most different sensitive values whose distances are compared
 _SAMPLE = 2000  # records by which values are compared
@@ -89,7 +89,7 @@ class RecordDistances:
         return np.concatenate([*shared, left])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mean_growth(
     metric: Scales, matrix: Int32Array, candidates: Int32Array, boxes: Int32Array
 ) -> Float64Array:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
@@ -19,6 +18,7 @@ from mottle.kernels.nearest_box import BoxIndex, absorb, build, holds, search, t
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Int32Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 NOBODY = -1
 _ORIGINALS_PER_CALL = 2048  # originals per call of the kernel, so that Ctrl-C is noticed between
@@ -87,7 +87,7 @@ def _assign(index: BoxIndex, box_of: Int32Array) -> int:
     return dead_ends
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _assign_some(index: BoxIndex, first: int, last: int, box_of: Int32Array) -> int:
     """Algorithm 1 for originals from ``first`` on; return ``last``, or the one at a dead end."""
     weight, box = np.empty(1, np.float64), np.empty(1, np.int32)
@@ -99,7 +99,7 @@ def _assign_some(index: BoxIndex, first: int, last: int, box_of: Int32Array) -> 
     return last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def backtrack(index: BoxIndex, original: int, box_of: Int32Array) -> None:
     """Give the original at a dead end the box of a neighbour that can take another one.
 
@@ -130,7 +130,7 @@ def backtrack(index: BoxIndex, original: int, box_of: Int32Array) -> None:
     _augment(index, original, box_of)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _augment(index: BoxIndex, original: int, box_of: Int32Array) -> None:
     """Free a box by a shortest chain of substitutions, ignoring weights. O(n²·k)."""
     n = box_of.size

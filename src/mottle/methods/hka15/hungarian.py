@@ -8,7 +8,6 @@ Hungarian algorithm, as we do.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes
@@ -23,6 +22,7 @@ from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Float64Array, Int32Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 LIMIT = 6000  # most records; their cost matrix takes 288 MB
 
@@ -97,7 +97,7 @@ def _redefine_weights(
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weigh_rows(
     metric: Scales,
     ordered: Int32Array,

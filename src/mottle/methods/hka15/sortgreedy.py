@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.guarantees.capability import Capability
@@ -19,6 +18,7 @@ from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.methods.hka15.greedy import NOBODY, backtrack, in_iterations
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import inner_kernel, kernel
 
 SHORTLIST = 8  # nearest boxes that equal originals search for together
 _EDGES_PER_CALL = 4096  # edges per call of the kernel, so that Ctrl-C is noticed between
@@ -90,7 +90,7 @@ def _empty_shortlists(index: BoxIndex) -> Shortlists:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_choices(
     index: BoxIndex,
     lists: Shortlists,
@@ -104,7 +104,7 @@ def _first_choices(
         weight[original], choice[original] = _lightest_edge(index, lists, original)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _lightest_edge(index: BoxIndex, lists: Shortlists, original: int) -> tuple[float, int]:
     """Weight and box of an original's lightest edge to an available box; infinite for none.
 
@@ -132,7 +132,7 @@ def _lightest_edge(index: BoxIndex, lists: Shortlists, original: int) -> tuple[f
         lists.length[group] = found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pick_edges(
     index: BoxIndex,
     lists: Shortlists,
@@ -161,7 +161,7 @@ def _pick_edges(
     return edges
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _sift_down(heap: Int64Array, size: int, weight: Float64Array) -> None:
     """Sift the original on top down to its place by (weight, position)."""
     original = heap[0]
@@ -179,7 +179,7 @@ def _sift_down(heap: Int64Array, size: int, weight: Float64Array) -> None:
     heap[place] = original
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _lighter(weight: Float64Array, one: int, other: int) -> bool:
     """Whether the edge of ``one`` is picked before that of ``other``."""
     return bool(weight[one] < weight[other] or (weight[one] == weight[other] and one < other))

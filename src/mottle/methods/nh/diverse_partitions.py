@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import Int32Array, Int64Array, UInt64Array
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.xorshift import below
 
 NEAREST, FIRST = 0, 1  # which part is joined: the nearest that helps, or the first; `_partner`
@@ -30,7 +30,7 @@ class _Parts(NamedTuple):
     right: Int64Array  # its right neighbour
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def diverse_partitions(
     rows: Int32Array,
     values: Int32Array,
@@ -98,7 +98,7 @@ def diverse_partitions(
     return places, np.array(starts)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _cut(
     rows: Int32Array,
     values: Int32Array,
@@ -130,7 +130,7 @@ def _cut(
     return number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(values: Int32Array, counts: Int64Array, parts: _Parts, part: int, step: int) -> int:
     """Add ``step`` to the counts of a part's values; return the highest count on the way."""
     most = 0
@@ -142,7 +142,7 @@ def _count(values: Int32Array, counts: Int64Array, parts: _Parts, part: int, ste
     return most
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _most_together(
     values: Int32Array, counts: Int64Array, parts: _Parts, one: int, other: int
 ) -> int:
@@ -153,7 +153,7 @@ def _most_together(
     return most
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _diverse_together(
     values: Int32Array, counts: Int64Array, parts: _Parts, one: int, other: int, diversity: int
 ) -> bool:
@@ -166,7 +166,7 @@ def _diverse_together(
     return bool(_most_together(values, counts, parts, one, other) * diversity <= size)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _partner(
     values: Int32Array, counts: Int64Array, parts: _Parts, part: int, diversity: int
 ) -> int:
@@ -188,7 +188,7 @@ def _partner(
     return int(parts.right[part] if parts.right[part] != _NONE else parts.left[part])
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _first_partner(
     values: Int32Array,
     counts: Int64Array,
@@ -219,7 +219,7 @@ def _first_partner(
     return int(other)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _join(values: Int32Array, counts: Int64Array, parts: _Parts, part: int, other: int) -> None:
     """Join ``other`` to ``part``."""
     parts.most[part] = _most_together(values, counts, parts, part, other)

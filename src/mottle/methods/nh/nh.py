@@ -7,7 +7,6 @@ Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Dat
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes
@@ -24,6 +23,7 @@ from mottle.methods.orders import RING, around_rings
 from mottle.methods.several_columns import merged_starts, tightest, windows_within_caps
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 GOES_ON, ENDS = "goes-on", "ends"
 RECURSION = MethodOption(
@@ -198,7 +198,7 @@ def lexicographic_partitions(
     return order.astype(np.int32), np.flatnonzero(_partition(rows, k, ends))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _partition(rows: NDArray[np.int32], k: int, ends: bool) -> NDArray[np.bool_]:
     """Which places of lexicographically sorted ``rows`` [n, d] are starts of partitions; n too."""
     n, attributes = rows.shape
@@ -245,7 +245,7 @@ def _partition(rows: NDArray[np.int32], k: int, ends: bool) -> NDArray[np.bool_]
     return is_start
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _end_of_run(rows: NDArray[np.int32], start: int, last: int, attribute: int) -> int:
     """End of the run of rows from ``start`` on with the same value of ``attribute``."""
     value = rows[start, attribute]

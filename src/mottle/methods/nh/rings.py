@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 HUGE = 4  # times the degree: partitions this large are split, because a ring would be too wide
 _UNSEEN = -1
@@ -109,7 +109,7 @@ def number_of_pieces(size: int, most: int, diversity: int, degree: int) -> int:
     return pieces
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split(values: Int32Array, kinds: int, pieces: int, times: int) -> tuple[Int64Array, Int64Array]:
     """Split a partition into ``pieces`` in each of which no value occurs more than ``times`` times.
 
@@ -169,7 +169,7 @@ def split(values: Int32Array, kinds: int, pieces: int, times: int) -> tuple[Int6
     return places, starts
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _share_out(
     values: Int32Array,
     places: Int64Array,

@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.itemsets.data import NO_BITMAPS, Sets
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 
 class ClosedSets(NamedTuple):
@@ -74,7 +74,7 @@ def _postings(sets: Sets) -> tuple[Int64Array, Int32Array]:
     return starts, held_by[np.argsort(sets.items, kind="stable")]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mine(
     sets: Sets,
     starts: Int64Array,
@@ -151,7 +151,7 @@ def _mine(
     return sizes[:found], lengths[:found], held[:filled], False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(
     sets: Sets, holders: Int32Array, counts: Int64Array, seen: Int64Array
 ) -> tuple[int, int]:
@@ -168,7 +168,7 @@ def _count(
     return distinct, together
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _room(array: Int32Array, filled: int, more: int) -> Int32Array:
     """The array, or a copy of at least twice the length, with room for ``more`` more entries."""
     if filled + more <= array.size:

@@ -9,10 +9,10 @@ k members.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.methods.sets._clusters import Memberships
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 
 def boxes(given: Memberships, records: int, degree: int) -> Int32Array:
@@ -39,7 +39,7 @@ def boxes(given: Memberships, records: int, degree: int) -> Int32Array:
     return preimages
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _deal(
     starts: Int64Array,
     members: Int32Array,
@@ -69,7 +69,7 @@ def _deal(
     return filled
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _part(matches: Int32Array, cuts: Int64Array, over: Int64Array, number: int, at: int) -> int:
     """Matches of member ``at`` in round ``number``; the cut may divide its matches."""
     if at == cuts[number + 1]:
@@ -77,7 +77,7 @@ def _part(matches: Int32Array, cuts: Int64Array, over: Int64Array, number: int, 
     return int(matches[at] - (over[number] if at == cuts[number] else 0))
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _rounds(matches: Int32Array, degree: int) -> tuple[Int64Array, Int64Array, int]:
     """Cuts between rounds: round r ends at member ``cuts[r + 1]``, of which it has ``over[r + 1]``.
 

@@ -18,12 +18,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.itemsets.data import Sets
 from mottle.methods.sets._closed_itemsets import ClosedSets, closed_sets
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
+from mottle.utils.compiled import kernel
 
 HOLDERS = 150  # most holders of all closed sets, per record: bounds memory and time
 _FIRST_SHARE = 0.01
@@ -112,7 +112,7 @@ def _wanted_by_all(wishes: Int32Array, ends: Int64Array, share: Float64Array) ->
     return wanted
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _list_wishes(
     starts: Int64Array,
     holders: Int32Array,
@@ -127,7 +127,7 @@ def _list_wishes(
             filled[record] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _wanted(
     wishes: Int32Array, ends: Int64Array, share: Float64Array, first: int, last: int
 ) -> Float64Array:
@@ -143,7 +143,7 @@ def _wanted(
     return wanted
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _given(wishes: Int32Array, ends: Int64Array, most: Int32Array, degree: int) -> Int32Array:
     """By wish: the number of its ``degree`` matches that the record gives to the cluster."""
     matches = np.zeros(wishes.size, np.int32)
@@ -157,7 +157,7 @@ def _given(wishes: Int32Array, ends: Int64Array, most: Int32Array, degree: int) 
     return matches
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take_back(
     wishes: Int32Array,
     ends: Int64Array,

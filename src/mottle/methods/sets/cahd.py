@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
@@ -28,6 +27,7 @@ from mottle.methods import Arrangement, MethodContext
 from mottle.methods.options import MethodOption
 from mottle.methods.sets.base import register
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 ALPHA = MethodOption(
     "alpha", 3, "candidates per place in a group (α of the paper)", least=1, most=1000
@@ -65,7 +65,7 @@ class _Remaining(NamedTuple):
     labels_with: Int64Array  # by count: number of labels that occur that often
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _group(
     sets: Sets, order: Int64Array, labels: Int32Array, size: int, alpha: int
 ) -> tuple[Int64Array, Int64Array]:
@@ -138,7 +138,7 @@ def _group(
     return members, starts[: groups + 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _candidates(
     remaining: _Remaining, labels: Int32Array, rank: int, near: Int64Array, taken_in: Int64Array
 ) -> int:
@@ -166,7 +166,7 @@ def _candidates(
     return found
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _recount(remaining: _Remaining, labels: Int32Array, group: Int64Array, change: int) -> None:
     """Remove the labels of a group from the counts (``change`` -1), or put them back (1)."""
     for member in group:

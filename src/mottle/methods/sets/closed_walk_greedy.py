@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.errors import GuaranteeError
 from mottle.graph.model import Graph
@@ -27,6 +26,7 @@ from mottle.methods import Arrangement, Draw, MethodContext
 from mottle.methods.sets.base import register
 from mottle.orderings.gray_tsp import gray_tsp_order
 from mottle.typing import BoolArray, Int32Array, Int64Array, UInt64Array
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.xorshift import below
 
 _NONE = -1
@@ -88,7 +88,7 @@ class Walk(NamedTuple):
     unreached: Int64Array  # by label: number of unreached postimages with it; last, of all of them
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def greedy_assignment(
     sets: Sets,
     order: Int64Array,
@@ -156,7 +156,7 @@ def greedy_assignment(
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _reach(walk: Walk, labels: Int32Array, postimage: int) -> None:
     walk.reached[postimage] = True
     walk.ahead[postimage] = (postimage + 1) % walk.ahead.size
@@ -165,7 +165,7 @@ def _reach(walk: Walk, labels: Int32Array, postimage: int) -> None:
     walk.unreached[-1] -= 1
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _leave(walk: Walk, labels: Int32Array, postimage: int) -> None:
     if walk.reached[postimage]:
         walk.reached[postimage] = False
@@ -175,7 +175,7 @@ def _leave(walk: Walk, labels: Int32Array, postimage: int) -> None:
         walk.unreached[-1] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next(pointers: Int64Array, rank: int) -> int:
     """The first unreached rank from this one on, if there is any; shortens the links on the way."""
     while pointers[rank] != rank:
@@ -184,7 +184,7 @@ def _next(pointers: Int64Array, rank: int) -> int:
     return rank
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def greedy_pick(
     sets: Sets,
     order: Int64Array,
@@ -209,7 +209,7 @@ def greedy_pick(
     return _last_resort(sets, order, labels, matches, round_, node, walk)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _last_resort(
     sets: Sets,
     order: Int64Array,
@@ -245,7 +245,7 @@ def _last_resort(
     return _NONE
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _nearest_unreached(
     sets: Sets,
     order: Int64Array,
@@ -277,7 +277,7 @@ def _nearest_unreached(
             behind = _next(walk.behind, (behind - 1) % records)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _new_label(labels: Int32Array, matches: Int32Array, round_: int, node: int, other: int) -> bool:
     new = True
     for earlier in range(round_):
@@ -285,7 +285,7 @@ def _new_label(labels: Int32Array, matches: Int32Array, round_: int, node: int, 
     return new
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _eligible(
     labels: Int32Array, matches: Int32Array, round_: int, node: int, other: int, walk: Walk
 ) -> bool:

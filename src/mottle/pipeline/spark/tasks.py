@@ -18,7 +18,7 @@ from mottle.methods.buckets.partitioned.shares import RegionRows, RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.measurements import Measurements
 from mottle.typing import Int64Array
-from mottle.utils.compile_once import one_at_first
+from mottle.utils.compiling.once import one_at_first
 from mottle.utils.csprng import Secret
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
 from mottle.queries.cells.atoms import Atoms, Covered, Numbers
 from mottle.queries.conditions import Conditions
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 IMPOSSIBLE = -1.0  # the share of a cell that cannot satisfy a condition; 1 means certainty
 _BELOW_ONE = np.nextafter(1.0, 0.0)
@@ -229,7 +229,7 @@ class CellDistribution:
         return sums[self.last] - sums[self.first]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sums(
     slots: Int64Array,
     weights: Float64Array,

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numba import njit
 
 from mottle.queries.cells.cells import CellDistribution
 from mottle.typing import Float64Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 MAX_CONTEXTS = 500  # combinations of sensitive values that are distinguished
 ROUNDS = 25
@@ -90,7 +90,7 @@ def apply_lift(cells: CellDistribution, contexts: Int64Array) -> CellDistributio
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _iterate(
     offsets: Int64Array,
     atom_of: Int64Array,
@@ -148,7 +148,7 @@ def _iterate(
                     correction[atom] *= min(max(ratio, 1 / _MAX_FACTOR), _MAX_FACTOR)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _add_up(
     offsets: Int64Array,
     atom_of: Int64Array,

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.compiled import kernel
 
 if TYPE_CHECKING:
     from mottle.queries.engine import Queries
@@ -48,7 +48,7 @@ def kernel_input(
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_up(
     codes: Int32Array,
     offsets: Int64Array,

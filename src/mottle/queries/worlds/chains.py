@@ -9,7 +9,6 @@ rules are now and then drawn again together, since one at a time they could not 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import (
     BoolArray,
@@ -19,13 +18,14 @@ from mottle.typing import (
     Int64Array,
     UInt64Array,
 )
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.xorshift import fraction
 
 _TRIES = 50  # sweeps until a record has to obey the rules
 _BREACH = 1e-4  # how much less likely a state is for each rule that does not hold, at first
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _holds(
     rule: int,
     state: Int32Array,
@@ -53,7 +53,7 @@ def _holds(
     return bool((stack & one) == one)
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _broken(
     column: int,
     state: Int32Array,
@@ -72,7 +72,7 @@ def _broken(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _draw(weights: Float64Array, count: int, total: float, random: UInt64Array) -> int:
     """Draw a place by weight."""
     left = fraction(random) * total
@@ -86,7 +86,7 @@ def _draw(weights: Float64Array, count: int, total: float, random: UInt64Array) 
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def begin(
     chances: Float32Array,
     offsets: Int64Array,
@@ -136,7 +136,7 @@ def begin(
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep(
     chances: Float32Array,
     factors: Float64Array,
@@ -199,7 +199,7 @@ def sweep(
         randoms[row] = random[0]
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _draw_together(
     chances: Float32Array,
     factors: Float64Array,
@@ -237,7 +237,7 @@ def _draw_together(
         state[:] = before
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _affinity(
     factors: Float64Array,
     lifts: Float32Array,
@@ -260,7 +260,7 @@ def _affinity(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_counts(
     chances: Float32Array,
     lifts: Float32Array,

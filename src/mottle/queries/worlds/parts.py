@@ -15,7 +15,6 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from mottle.errors import DataError
 from mottle.queries.cells.atoms import Atoms
@@ -23,6 +22,7 @@ from mottle.queries.cells.cells import CellDistribution, Occurs
 from mottle.queries.cells.interval_atoms import DiscreteIntervals, RealIntervals
 from mottle.queries.conditions import Condition
 from mottle.typing import BoolArray, Float32Array, Float64Array, Int64Array
+from mottle.utils.compiled import inner_kernel, kernel
 
 MOST_RUNS = 500  # parts into which rules may divide a column
 # The least chance of a part that a cell holds, so that a rule can always choose it.
@@ -236,7 +236,7 @@ def _shares(
 # ----------------------------------------------------------------------------------------- kernels
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _lower_bound(slots: Int64Array, first: int, last: int, atom: int) -> int:
     """The first slot of ``first .. last - 1`` whose atom is not below ``atom``."""
     while first < last:
@@ -248,7 +248,7 @@ def _lower_bound(slots: Int64Array, first: int, last: int, atom: int) -> int:
     return first
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slot_bounds(
     slots: Int64Array, first: Int64Array, last: Int64Array, cuts: Int64Array
 ) -> Int64Array:
@@ -260,7 +260,7 @@ def _slot_bounds(
     return bounds
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _part_bounds(
     slots: Int64Array,
     first: Int64Array,

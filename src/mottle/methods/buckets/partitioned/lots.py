@@ -8,9 +8,9 @@ records these are is decided by the region's random order.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from mottle.typing import Int32Array, Int64Array, UInt32Array
+from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.csprng import STREAM_WORDS, Purpose, Secret, below, open_stream
 
 _PURPOSE = int(Purpose.NUMBERS)
@@ -27,7 +27,7 @@ def draw_counts(secret: Secret, quotas: Int64Array, counts: Int64Array) -> Int32
     return _draw_counts(secret.words, quotas.astype(np.int64), counts.astype(np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _draw_counts(key: UInt32Array, quotas: Int64Array, counts: Int64Array) -> Int32Array:
     stream = np.empty(STREAM_WORDS, np.uint32)
     open_stream(stream, key, _PURPOSE, 0)
@@ -45,7 +45,7 @@ def _draw_counts(key: UInt32Array, quotas: Int64Array, counts: Int64Array) -> In
     return drawn
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _hypergeometric(stream: UInt32Array, good: int, bad: int, sample: int) -> int:
     """Draw how many of ``sample`` records, drawn at random, are among the ``good``.
 
@@ -77,7 +77,7 @@ def _hypergeometric(stream: UInt32Array, good: int, bad: int, sample: int) -> in
     return likeliest
 
 
-@njit(cache=True, nogil=True)
+@inner_kernel
 def _ratio(number: int, step: int, good: int, bad: int, sample: int) -> float:
     """The probability of ``number + step`` divided by that of ``number``."""
     if step > 0:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mottle.utils import compile_once
-from mottle.utils.compile_once import one_at_first
+from mottle.utils.compiling import once
+from mottle.utils.compiling.once import one_at_first
 
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compile_once.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(compile_once, "_DONE", set())
+    monkeypatch.setattr(once.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(once, "_DONE", set())
 
 
 def while_another_is_inside(first: tuple[str, str], second: tuple[str, str]) -> bool:
@@ -48,7 +48,7 @@ def test_work_of_another_name_does_not_wait() -> None:
 def test_nobody_waits_after_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     with one_at_first("publish", "run"):
         pass
-    monkeypatch.setattr(compile_once, "_DONE", set())  # as in another process
+    monkeypatch.setattr(once, "_DONE", set())  # as in another process
     assert while_another_is_inside(("publish", "run"), ("publish", "run"))
 
 
@@ -59,6 +59,6 @@ def test_next_is_the_first_if_work_fails() -> None:
 
 
 def test_works_where_no_file_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compile_once.tempfile, "gettempdir", lambda: "/nonexistent")
+    monkeypatch.setattr(once.tempfile, "gettempdir", lambda: "/nonexistent")
     with one_at_first("publish", "run"):
         pass

@@ -1,0 +1,1 @@
+"""Compile kernels once, and in several processes."""
