@@ -14,7 +14,7 @@ import mottle
 from mottle import KAnonymity, Schema
 from mottle.encoding.encode import encode
 from mottle.release.column import PublishedColumn
-from mottle.release.value_totals import MOST_GROUPS, Totals
+from mottle.release.value_totals import MOST_GROUPS, Totals, _count_ranges
 from mottle.schema.model import Representation
 
 
@@ -46,6 +46,30 @@ def test_neighbours_are_counted_together_until_they_are_enough(
         group = found.missing if value is None else np.searchsorted(starts, value, "right") - 1
         expected[group] += 1
     assert expected == list(found.counts)
+
+
+@given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 12), st.integers(0, 20))
+def test_ranges_are_those_of_counting_value_by_value(
+    known: list[int], least: int, absent: int
+) -> None:
+    found = _count_ranges(np.array([*known, absent], np.int64), len(known), least)
+    starts: list[int] = []
+    sums: list[int] = []
+    for code, count in enumerate(known):
+        if not starts:
+            starts, sums = [0], [absent if absent < least else 0]
+        elif sums[-1] >= least and count > 0:
+            starts.append(code)
+            sums.append(0)
+        sums[-1] += count
+    if len(sums) > 1 and sums[-1] < least:
+        starts.pop()
+        sums[-2:] = [sum(sums[-2:])]
+    if absent >= least and sums and sums[-1] < least:
+        sums[-1] += absent
+    elif absent >= least:
+        sums.append(absent)
+    assert (found.named.tolist(), found.counts) == (starts, sums)
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c", "d", None]), min_size=6), st.integers(1, 6))

@@ -117,17 +117,24 @@ class _Groups:
 
 
 def _count_ranges(counts: Int64Array, missing: int, least: int) -> _Groups:
-    """Group neighbouring values until there are enough; add a rest to the group before it."""
+    """Group neighbouring values until there are enough; add a rest to the group before it.
+
+    A group ends at the first value with which it has enough records, and the next begins at the
+    next value that occurs. Ends at more than `MOST_GROUPS` groups, which are too many.
+    """
     absent = int(counts[missing]) if missing >= 0 else 0
     known = counts[:missing] if missing >= 0 else counts
     together = absent if absent < least else 0  # few missing values are counted with the lowest
+    up_to = np.cumsum(known)  # [codes]: records of a code and all below it
     starts: list[int] = []
     sums: list[int] = []
-    for code, count in enumerate(known.tolist()):
-        if not starts or (sums[-1] >= least and count > 0):
-            starts.append(code)
-            sums.append(together if not starts[1:] else 0)
-        sums[-1] += count
+    start, before = 0, -together
+    while start < len(known) and len(starts) < MOST_GROUPS + 2:
+        last = min(int(np.searchsorted(up_to, before + least)), len(known) - 1)
+        starts.append(start)
+        sums.append(int(up_to[last]) - before)
+        before = int(up_to[last])
+        start = int(np.searchsorted(up_to, before, side="right"))
     if len(sums) > 1 and sums[-1] < least:
         last = sums.pop()
         starts.pop()
