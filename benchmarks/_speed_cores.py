@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from _shared import markdown_table, report
-from _speed_runs import CENSUS, K, MOTTLE, PLACE, Data, Kept, Used, used_by
+from _speed_runs import CENSUS, MOTTLE, PLACE, Data, K, Kept, Used, used_by
 
 CASES: dict[str, tuple[tuple[str, ...], int]] = {
     "nh, 295,243 rows": ((), CENSUS),

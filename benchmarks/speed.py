@@ -7,10 +7,11 @@ Without a part all are measured: ``end_to_end`` (the command line beside DuckDB,
 sorts, shuffles and writes the same rows; sizes up to 295,243 are rows of census_acs, larger ones
 generated people), ``first_run`` (from an empty cache of kernels), ``compiling`` (which kernels take
 how long to compile, by level of optimization), ``streaming`` (20 million rows
-beside DuckDB), ``cores`` (one and two threads), ``freeform`` (loss and time on ADULT), ``odd``
-(wide tables, many values, large k), ``tools`` (other tools on the same rows) and ``spark``. Figures
-are kept in ``benchmarks/results/speed.json`` as soon as they are measured: the same command goes on
-where it was stopped, unless the sources have changed or ``--again`` is given.
+beside DuckDB), ``cores`` (one and two threads, and the serial share), ``passes`` (of freeform's
+refinement, by rows and k), ``freeform`` (loss and time on ADULT), ``odd`` (wide tables, many
+values, large k), ``tools`` (other tools on the same rows) and ``spark``. Figures are kept in
+``benchmarks/results/speed.json`` as soon as they are measured: the same command goes on where it
+was stopped, unless the sources have changed or ``--again`` is given.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from typing import Any
 import pyarrow.parquet as pq
 from _rivals import run_rival
 from _shared import ROOT, markdown_table, report, require_data
+from _speed_cores import cores
 from _speed_parts import PARTS, REST
+from _speed_passes import passes
 from _speed_runs import CENSUS, MOTTLE, PLACE, Data, K, Kept, Used, in_turns, odd_tables, used_by
 
 import mottle
@@ -67,8 +70,8 @@ CASES = {
 }
 
 NAMES = (
-    *("end_to_end", "first_run", "compiling", "cores", "freeform", "odd", "tools"),
-    *("streaming", "spark"),
+    *("end_to_end", "first_run", "compiling", "cores", "passes", "freeform", "odd"),
+    *("tools", "streaming", "spark"),
 )
 
 
@@ -284,49 +287,6 @@ def streaming(kept: Kept, rows: int = LARGE) -> None:
     )
 
 
-def cores(kept: Kept, runs: int) -> None:
-    """The same runs with one thread and with two."""
-
-    def measure(options: Sequence[str], rows: int) -> list[dict[str, float]]:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            data = Data.of(rows, folder)
-            command = [*MOTTLE, *data.anonymized(folder, "--no-report", *options)]
-            threads = ({"MOTTLE_THREADS": str(number)} for number in (1, 2))
-            return _dicts([used_by(command, variables) for variables in threads])
-
-    cases: dict[str, tuple[tuple[str, ...], int]] = {
-        "nh, 295,243 rows": ((), CENSUS),
-        "freeform, 30,000 rows, not refined": (("--method", "freeform", "--seconds", "0"), 30_000),
-    }
-    lines = []
-    for name, (options, rows) in cases.items():
-        found = kept.measured("cores", name, measure, options, rows)
-        one, two = (Used(**used) for used in found)
-        lines.append(
-            [
-                name,
-                *(f"{figure:.1f}" for figure in (one.wall, two.wall)),
-                f"{one.wall / two.wall:.2f}",
-                *(f"{figure:.1f}" for figure in (one.processor, two.processor)),
-            ]
-        )
-    report(
-        "speed-cores",
-        f"One thread and two: k = {K}, without report",
-        [
-            markdown_table(
-                [
-                    *("run", "wall, 1 thread", "wall, 2 threads", "times faster"),
-                    *("processor, 1 thread", "processor, 2 threads"),
-                ],
-                lines,
-            )
-        ],
-        f"speed.py cores --runs {runs}",
-    )
-
-
 def freeform(kept: Kept) -> None:
     """Loss and time of freeform on ADULT, and of 3,000 rows at k = 50 beside hungarian."""
     table = pq.read_table(require_data("adult_arx.parquet")).select(ADULT_QI)
@@ -508,7 +468,8 @@ def main() -> None:
         "end_to_end": lambda: end_to_end(kept, sizes, asked.runs),
         "first_run": lambda: first_run(kept, methods),
         "compiling": lambda: compiling(kept, methods),
-        "cores": lambda: cores(kept, asked.runs),
+        "cores": lambda: cores(kept),
+        "passes": lambda: passes(kept),
         "freeform": lambda: freeform(kept),
         "odd": lambda: odd(kept),
         "tools": lambda: tools(kept),
