@@ -56,9 +56,10 @@ def passes(kept: Kept) -> None:
         "speed-passes",
         "Freeform: processor time of a pass of the refinement",
         [
-            f"Seven quasi-identifiers; the objective is ncp; means of the first {PASSES} passes of all"
-            " threads. A release has n · k edges. Records of the census that lose nothing take no"
-            " part in a pass, and of more rows more are equal; no rows of the random numbers are.",
+            f"Seven quasi-identifiers; the objective is ncp; means of the first {PASSES} passes,"
+            " by the processor time of all threads. A release has n · k edges. Records of the"
+            " census that lose nothing take no part in a pass, and of more rows more are equal; no"
+            " rows of the random numbers are.",
             *sections,
             "Exponents of a power of n times a power of k that fit the time of a pass, by least"
             " squares of the logarithms; linear time has 1.",
