@@ -11,6 +11,8 @@ from paths import ROOT
 sys.path.insert(0, str(ROOT / "benchmarks"))  # as its scripts are run
 
 import _speed_runs
+from _speed_cores import times_faster
+from _speed_passes import exponents
 from _speed_runs import Kept, Used, median, used_by
 
 BUSY = "for _ in range(3_000_000): pass"
@@ -39,3 +41,14 @@ def test_processor_time_is_that_of_all_processes() -> None:
 def test_median_of_times_and_largest_memory() -> None:
     runs = [Used(1.0, 9.0, 5.0), Used(2.0, 7.0, 6.0), Used(9.0, 8.0, 4.0)]
     assert median(runs) == Used(2.0, 8.0, 6.0)
+
+
+def test_exponents_of_a_product_of_powers_are_found() -> None:
+    seconds = {(rows, k): 3e-6 * rows**1.25 * k**0.5 for rows in (10, 100, 900) for k in (2, 7)}
+    assert exponents(seconds) == pytest.approx((1.25, 0.5))
+
+
+def test_more_cores_shorten_only_what_is_not_serial() -> None:
+    assert times_faster(0.0, 64) == 64
+    assert times_faster(1.0, 64) == 1
+    assert times_faster(0.5, 2) == pytest.approx(4 / 3)
