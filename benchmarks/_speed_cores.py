@@ -61,7 +61,8 @@ def cores(kept: Kept) -> None:
         "speed-cores",
         f"One thread and two: k = {K}, without report",
         [
-            "Seconds. Wall-clock times mean little on a machine that does other work.",
+            "Seconds. Wall-clock times mean little on a machine that does other work: its load was"
+            f" {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores when this was written.",
             markdown_table(
                 [
                     *("run", "part", "wall, 1 thread", "wall, 2 threads", "times faster"),
