@@ -34,7 +34,10 @@ PLACE = Path(tempfile.gettempdir()) / "mottle-speed"
 TICKS = os.sysconf("SC_CLK_TCK")
 LIMIT = """
 import duckdb, sys
-data, folder, columns = sys.argv[1:]
+data, folder, columns, *memory = sys.argv[1:]
+if memory:
+    duckdb.sql(f"set memory_limit='{memory[0]}'")
+    duckdb.sql(f"set temp_directory='{folder}/spill'")
 duckdb.sql(f"create table rows as select * from read_parquet('{data}') order by {columns}")
 duckdb.sql("create table shuffled as select * from rows order by hash(rowid)")
 duckdb.sql(f"copy shuffled to '{folder}/rows.parquet' (compression zstd)")
@@ -193,9 +196,9 @@ class Data:
         method = ["--k", str(K), "--method", "nh", "--overwrite", "--another-draw", *options]
         return ["anonymize", str(self.path), *self.options, *method, "-o", str(folder / "out")]
 
-    def limit(self, folder: Path) -> list[str]:
-        """The command that only reads, sorts, shuffles and writes."""
-        return [sys.executable, "-c", LIMIT, str(self.path), str(folder), self.columns]
+    def limit(self, folder: Path, *memory: str) -> list[str]:
+        """The command that only reads, sorts, shuffles and writes, in a given memory if any."""
+        return [sys.executable, "-c", LIMIT, str(self.path), str(folder), self.columns, *memory]
 
 
 def odd_tables() -> dict[str, tuple[pa.Table, list[str]]]:

@@ -14,6 +14,7 @@ import os
 import random
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,14 +23,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
+from _scale_cluster import Chance, Stage, makespan
 from _shared import RESULTS, by_ncp, markdown_table, report
 
 import mottle
 from mottle import Certificate
 from mottle.pipeline import streaming as mottle_streaming
+from mottle.pipeline.chunked.chunk import ChunkedPlan
 from mottle.pipeline.spark import engine as mottle_spark
 from mottle.pipeline.spark import spark_session
 
@@ -401,18 +404,14 @@ def plan(largest: int) -> None:
     staged = staged_bytes(min(largest, 200_000))
     chunks = many // mottle_spark.ROWS_PER_CHUNK
     core_hours = many / rates["Spark"] / 3600
-    shuffled = {
-        "order": "keys and tie-breaks",
-        "coded": "coded rows to chunks",
-        "release": "release",
-    }
+    shuffled = {"order": "keys and tie-breaks", "coded": "coded rows", "release": "release"}
     lines = [
         ["rows per second and core, Spark", "`scale-spark.md`", f"{rates['Spark']:,.0f}"],
         ["core-hours", "10¹⁰ / r / 3600", f"{core_hours:,.0f}"],
         [
             f"{machines} machines of {cores} cores",
             f"÷ {machines * cores}",
-            f"{core_hours / machines / cores:.1f} h, if no machine waits for another",
+            f"{core_hours / machines / cores:.2f} h, if no machine waits for another",
         ],
         [f"chunks of {mottle_spark.ROWS_PER_CHUNK:,} rows", "", f"{chunks:,}"],
         *[
@@ -426,6 +425,7 @@ def plan(largest: int) -> None:
             f"{many / rates['streaming'] / 2 / 3600:,.0f} h",
         ],
     ]
+    seconds = chunk_seconds(min(largest, CHUNKS_MEASURED * mottle_spark.ROWS_PER_CHUNK))
     report(
         "scale-plan",
         "Ten billion rows, extrapolated from measurements",
@@ -433,9 +433,88 @@ def plan(largest: int) -> None:
             markdown_table(["quantity", "arithmetic", "result"], lines),
             "Bytes are those of the Parquet files of a run on generated people. Rates are those of"
             " two cores, divided by two; they were not measured on twenty machines.",
+            f"What stragglers, skew and failures cost, simulated: {machines} machines of {cores}"
+            f" cores, {DRAWS} draws of each case. The core-hours are divided among five stages,"
+            f" each of which waits for the one before: half are those of {chunks:,} chunks, an"
+            f" eighth each those of four stages of {chunks // 5:,} tasks. The spread of chunks is"
+            f" that of {len(seconds)} measured ones, in processor seconds"
+            f" {', '.join(f'{one:.2f}' for one in seconds)}. Any attempt varies by a lognormal"
+            " factor (σ = 0.3); stragglers are 1 % of the attempts, which take longer by a Pareto"
+            " factor (shape 1.5, from 2 to 50); skew multiplies tasks by a lognormal factor"
+            " (σ = 0.5); a machine fails once in 20 hours or once in one hour, its tasks of the"
+            " stage are done again, and it is back after ten minutes. Speculation copies tasks as"
+            " Spark does by default (three times the median, after 90 % of the tasks).",
+            markdown_table(
+                ["case", "speculation", "median h", "95 % h", "longest h", "median ÷ ideal"],
+                simulated(core_hours, machines, cores, chunks, seconds),
+            ),
         ],
         "scale.py plan",
     )
+
+
+CHUNKS_MEASURED, DRAWS = 5, 20
+CASES = {
+    "every attempt varies": Chance(spread=0.3),
+    "stragglers": Chance(spread=0.3, stragglers=0.01),
+    "stragglers, skew": Chance(spread=0.3, stragglers=0.01, skew=0.5),
+    "stragglers, skew, a failure in 20 h": Chance(0.3, 0.01, skew=0.5, failures=0.05),
+    "stragglers, skew, a failure in 1 h": Chance(0.3, 0.01, skew=0.5, failures=1.0),
+}
+
+
+def simulated(
+    core_hours: float, machines: int, cores: int, chunks: int, seconds: Sequence[float]
+) -> list[list[str]]:
+    """How long the plan takes in every case, without speculation and with it."""
+    work = core_hours * 3600
+    moving = [Stage(chunks // 5, work / 8, [1.0])] * 2
+    stages = [*moving, Stage(chunks, work / 2, seconds), *moving]
+    ideal = core_hours / machines / cores
+    lines = []
+    for case, chance in CASES.items():
+        for speculation in (False, True):
+            drawn = replace(chance, speculation=speculation)
+            hours = sorted(
+                makespan(stages, machines, cores, drawn, seed) / 3600 for seed in range(DRAWS)
+            )
+            median, high = statistics.median(hours), hours[int(0.95 * DRAWS) - 1]
+            figures = (f"{median:.2f}", f"{high:.2f}", f"{hours[-1]:.2f}", f"{median / ideal:.2f}")
+            lines.append([case, "yes" if speculation else "no", *figures])
+    return lines
+
+
+def chunk_seconds(rows: int) -> list[float]:
+    """Processor seconds of the chunks of a run with one thread, in chunks as large as Spark's."""
+    taken = []
+    anonymize = ChunkedPlan.anonymize
+
+    def timed(plan: ChunkedPlan, *arguments: Any) -> Any:
+        began = time.process_time()
+        try:
+            return anonymize(plan, *arguments)
+        finally:
+            taken.append(time.process_time() - began)
+
+    output = PLACE / "chunks"
+    shutil.rmtree(output, ignore_errors=True)
+    os.environ["MOTTLE_THREADS"] = "1"
+    ChunkedPlan.anonymize = timed  # type: ignore[method-assign]
+    try:
+        columns = {"quasi_identifying": QI.split(","), "identifying": ["person_id"]}
+        schema = mottle.Schema.of(**columns, rest="insensitive")
+        size = mottle_spark.ROWS_PER_CHUNK
+        mottle_streaming.anonymize(
+            *(people(rows), schema, mottle.KAnonymity(K), output),
+            method="nh",
+            chunk_rows=size,
+            report=False,
+        )
+    finally:
+        ChunkedPlan.anonymize = anonymize  # type: ignore[method-assign]
+        del os.environ["MOTTLE_THREADS"]
+        shutil.rmtree(output, ignore_errors=True)
+    return taken
 
 
 def rate(name: str, engine: str) -> float:

@@ -139,6 +139,11 @@ class RowCodec:
             columns.append(person_keys(rows.column(self.schema.person)))
         return pa.table(columns, schema=self.fields)
 
+    def in_order(self, rows: pa.Table) -> pa.Table:
+        """Sort coded rows along the locality order."""
+        keys = [rows.column(name).to_numpy() for name in [*self.keys, TIEBREAK]]
+        return rows.take(pa.array(np.lexsort(keys[::-1])))
+
     def value_numbers(self, codes: list[Int32Array]) -> Int64Array:
         """Number the combinations of sensitive codes in their lexicographic order."""
         numbers = np.zeros(len(codes[0]), np.int64)
@@ -406,9 +411,7 @@ class ChunkedPlan:
 
     def in_order(self, rows: pa.Table) -> pa.Table:
         """Sort coded rows that arrived in any order along the locality order."""
-        names = [*self.codec.keys, TIEBREAK]
-        keys = [rows.column(name).to_numpy() for name in names]
-        return rows.take(pa.array(np.lexsort(keys[::-1])))
+        return self.codec.in_order(rows)
 
     def sensitive_codes(self, rows: pa.Table) -> Int32Array:
         """Return the sensitive codes [n, attributes] of coded rows."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +35,14 @@ from mottle.utils.dependence import Dependence
 
 # Most values of a domain: codes are 32-bit, and every process holds all domains.
 LARGEST_DOMAIN = 50_000_000
+
+
+class ColumnCounts(NamedTuple):
+    """What some rows have in one column."""
+
+    values: pa.Table  # different values and how often each occurs
+    missing_numbers: int | None  # NaN cells, of a column of floats
+    changed_items: tuple[int, int] | None  # see `DomainSurvey`, of a column of sets
 
 
 @dataclass
@@ -105,9 +114,35 @@ class DomainSurvey:
                 int(one @ counts) + two for one, two in zip(found, known, strict=True)
             )
             self.changed_items[column.name] = (missing, repeated)
-        if self.counted[column.name].num_rows > LARGEST_DOMAIN:
+        self._check_size(column.name)
+
+    def counts_of(self, name: str) -> ColumnCounts:
+        """Return what has been counted of the values of one column."""
+        return ColumnCounts(
+            self.counted[name], self.missing_numbers.get(name), self.changed_items.get(name)
+        )
+
+    def add_counted(self, name: str, counts: ColumnCounts) -> None:
+        """Add what was counted of the values of a column in other rows."""
+        known = self.counted.get(name)
+        both = [counts.values] if known is None else [known, counts.values]
+        self.counted[name] = _summed(pa.concat_tables(both))
+        if counts.missing_numbers is not None:
+            missing = self.missing_numbers.get(name, 0)
+            self.missing_numbers[name] = missing + counts.missing_numbers
+        if counts.changed_items is not None:
+            before = self.changed_items.get(name, (0, 0))
+            missing, repeated = (
+                one + two for one, two in zip(before, counts.changed_items, strict=True)
+            )
+            self.changed_items[name] = (missing, repeated)
+        self._check_size(name)
+
+    def _check_size(self, name: str) -> None:
+        """Raise if a column has more different values than a domain may have."""
+        if self.counted[name].num_rows > LARGEST_DOMAIN:
             raise DataError(
-                f"Column '{column.name}' has more than {LARGEST_DOMAIN:,} different values.",
+                f"Column '{name}' has more than {LARGEST_DOMAIN:,} different values.",
                 "Round it, or give it another role.",
             )
 

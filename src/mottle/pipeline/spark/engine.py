@@ -32,7 +32,7 @@ from mottle.io.normalize import normalize
 from mottle.methods.buckets.partitioned.decision import WaveRelease
 from mottle.methods.buckets.partitioned.shares import RowShare
 from mottle.methods.buckets.tree import CutError
-from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
+from mottle.pipeline.chunked.chunk import CHUNK, PERSON, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive
 from mottle.pipeline.chunked.risk import figures_found, risk_query
 from mottle.pipeline.chunked.sets.run import check_chunked_sets
@@ -45,23 +45,39 @@ from mottle.pipeline.rules import broken_rules_in
 from mottle.pipeline.settings import Settings
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, named, spark_schema
 from mottle.pipeline.spark.buckets import SparkPartitions, SparkParts
+from mottle.pipeline.spark.bundles import BUNDLE, ROWS, unbundle
+from mottle.pipeline.spark.key_groups import figures_of
 from mottle.pipeline.spark.ordering import Order
 from mottle.pipeline.spark.tasks import (
+    CODED,
+    COUNTED,
+    HEAP,
+    KEYS,
     MEASURED,
-    RANDOM,
+    OTHERS,
+    PLACE,
+    PUBLISHED,
+    RELEASE,
     RELEASED,
+    by_group,
     code_rows,
+    coded_rows,
+    count_combinations,
     grouped,
+    join_counts,
     publish_chunk,
     publish_wave,
-    published_fields,
+    released_rows,
+    shuffle_heap,
     spell_people,
+    survey_rows,
+    surveyed_columns,
 )
 from mottle.pipeline.unit import Repeats, columns_to_count
 from mottle.release.certificate import EngineFacts, ReleaseKind
 from mottle.release.evidence_facts import RiskFigures
 from mottle.release.set_release import SetReleaseData
-from mottle.schema.model import Role, Schema
+from mottle.schema.model import Schema
 from mottle.typing import Int64Array
 from mottle.utils.csprng import Secret
 from mottle.utils.person_names import check_names_people
@@ -72,7 +88,8 @@ if TYPE_CHECKING:
 _RELEASE = "release"  # folder inside the staging folder, for the rows of the release
 ROWS_PER_CHUNK = 200_000
 _BATCHES = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_GROUPING, _TIMES = "mottle.grouping", "mottle.times"  # columns in addition to the table's
+_BUNDLES_AT_ONCE = 16  # that are read from files of the release
+_TIMES = "mottle.times"  # a column in addition to the table's
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,10 +124,10 @@ class _SparkRows:
         """Read all rows, at most ``max_chunksize`` at once."""
         files = pyarrow.dataset.dataset(self.folder, format="parquet")
         for batch in files.to_batches(
-            batch_size=max_chunksize, use_threads=False, batch_readahead=2
+            columns=[BUNDLE], batch_size=_BUNDLES_AT_ONCE, use_threads=False, batch_readahead=2
         ):
-            if batch.num_rows:
-                yield from pa.Table.from_batches([batch]).cast(self.schema).to_batches()
+            for rows in batch.column(BUNDLE).to_pylist():
+                yield from unbundle([rows]).cast(self.schema).to_batches(max_chunksize)
 
 
 def anonymize(
@@ -329,30 +346,26 @@ class SparkEngine:
         self._known_parts: SparkParts | None = None
 
     def survey(self, schema: Schema, to_count: Sequence[str]) -> DomainSurvey:
-        """Count how often values occur, by one aggregation over all columns that matter."""
+        """Count how often values occur: in every partition, then by column."""
         from pyspark.sql import functions as sql
 
         types = normalize(arrow_schema(self.df).empty_table()).schema
-        survey = DomainSurvey(schema, types, self.guarantee.about_values)
-        known = schema.with_role(Role.QUASI_IDENTIFYING)
-        sensitive = schema.with_role(Role.SENSITIVE) if self.guarantee.about_values else ()
-        looked_at = [*known, *sensitive]
-        columns = [sql.col(named(column.name)) for column in looked_at]
-        counted = (
-            self.df.groupingSets([[column] for column in columns], *columns)
-            .agg(sql.grouping_id().alias(_GROUPING), sql.count(sql.lit(1)).alias(_TIMES))
+        about_values = self.guarantee.about_values
+        survey = DomainSurvey(schema, types, about_values)
+        columns = surveyed_columns(schema, about_values)
+        work = partial(survey_rows, schema, types, about_values)
+        looked_at = self.df.select(*[sql.col(named(column.name)) for column in columns])
+        joined = by_group(join_counts, schema, types, about_values)
+        found = (
+            looked_at.mapInArrow(work, spark_schema(COUNTED))
+            .groupBy(PLACE)
+            .applyInArrow(joined, spark_schema(COUNTED))
             .toArrow()
         )
-        for place, column in enumerate(looked_at):
-            others = (1 << len(looked_at)) - 1 - (1 << (len(looked_at) - 1 - place))
-            rows = counted.filter(pc.equal(counted.column(_GROUPING), others))
-            values = normalize(rows.select([column.name])).column(column.name)
-            times = rows.column(_TIMES).to_numpy()
-            if column in known:
-                survey.add_values(column, values, times)
-                survey.rows = int(times.sum())
-            else:
-                survey.add_counts(column.name, values, times)
+        for place, part in zip(*(column.to_pylist() for column in found.columns), strict=True):
+            survey.add_counted(columns[place].name, pickle.loads(part))
+        if columns and survey.counted:
+            survey.rows = int(pc.sum(survey.counted[columns[0].name].column("count")).as_py())
         survey.repeats = tuple(self._repeats(name, schema.person) for name in to_count)
         self.types, self.rows = survey.types, survey.rows
         return survey
@@ -378,21 +391,35 @@ class SparkEngine:
 
     def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
         """Code all rows and count combinations of sensitive codes."""
-        work = partial(code_rows, codec, self.types, secret)
-        coded = self.coded = self.keep(
-            "coded", self.df.mapInArrow(work, spark_schema(codec.fields))
-        )
+        from pyspark.sql import functions as sql
+
+        work = partial(code_rows, codec, self.types, secret, self.chunk_rows)
+        coded = self.coded = self.keep("coded", self.df.mapInArrow(work, spark_schema(CODED)))
         self.ordering = Order(self.keep, coded, codec, self.rows, self.chunk_rows)
         if not codec.sensitive:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        counted = coded.groupBy(*codec.values).count().toArrow()
-        numbers = codec.value_numbers([counted.column(name).to_numpy() for name in codec.values])
+        fields = pa.schema([("number", pa.int64()), ("times", pa.int64())])
+        counted = (
+            coded.select(OTHERS)
+            .mapInArrow(partial(count_combinations, codec), spark_schema(fields))
+            .groupBy("number")
+            .agg(sql.sum("times").alias("times"))
+            .toArrow()
+        )
+        numbers = counted.column("number").to_numpy()
         order = np.argsort(numbers)
-        return numbers[order], counted.column("count").to_numpy()[order]
+        return numbers[order], counted.column("times").to_numpy()[order]
 
     def risk(self, codec: RowCodec) -> RiskFigures:
-        """Measure how easily people are found by the keys of the coded rows."""
-        row = self.df.sparkSession.sql(risk_query(codec), coded=self.coded).first()
+        """Measure how easily people are found by the keys of the ordered rows."""
+        if not codec.people:
+            return figures_found(figures_of(self.ordering.groups))
+        names = [*codec.keys, PERSON]
+        fields = pa.schema([codec.fields.field(name) for name in names])
+        rows = self.coded.select(KEYS, OTHERS).mapInArrow(
+            partial(coded_rows, names), spark_schema(fields)
+        )
+        row = self.df.sparkSession.sql(risk_query(codec), coded=rows).first()
         assert row is not None, "an aggregation without groups has one row"
         return figures_found(row)
 
@@ -408,7 +435,7 @@ class SparkEngine:
         self, plan: ChunkedPlan, share: RowShare, buckets: int, number: int
     ) -> WaveRelease:
         """Publish the first wave of a tier in one worker; the driver gets what it shows."""
-        fields = published_fields(plan).append(pa.field(RELEASED, pa.binary()))
+        fields = PUBLISHED.append(pa.field(RELEASED, pa.binary()))
         work = grouped(publish_wave, plan, buckets, number)
         rows = self._parts(plan).of(share)
         made = rows.groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
@@ -431,8 +458,9 @@ class SparkEngine:
         """Publish every chunk in a worker; the driver gets one line of measurements for each."""
         from pyspark.errors import PythonException
 
-        made = self.chunks.groupBy(CHUNK).applyInArrow(
-            grouped(publish_chunk, plan), spark_schema(published_fields(plan))
+        apart = self.chunks.repartition(plan.chunks, CHUNK)  # a task for about each
+        made = apart.groupBy(CHUNK).applyInArrow(
+            grouped(publish_chunk, plan), spark_schema(PUBLISHED)
         )
         try:
             self.published = self.keep("chunks", made)
@@ -455,17 +483,22 @@ class SparkEngine:
         )
 
     def shuffle(self, plan: ChunkedPlan) -> DataFrame:
-        """Sort all rows by random numbers, which is a uniformly random order.
+        """Shuffle every heap, which makes a uniformly random order of all rows.
 
-        The partition of a row is a function of its random number alone, and so is its position
-        there.
+        A row's heap has been drawn at random, as `mottle.pipeline.streaming.chunk_files` describes.
         """
-        numbered = self.published.drop(CHUNK, MEASURED)
-        ordered = numbered.repartition(plan.chunks, RANDOM).sortWithinPartitions(RANDOM)
-        released = self.keep(_RELEASE, ordered.drop(RANDOM))
-        if released.count() != plan.rows:
+        from pyspark.sql import functions as sql
+
+        pieces = self.published.select(CHUNK, HEAP, PLACE, BUNDLE)
+        made = pieces.groupBy(HEAP).applyInArrow(
+            by_group(shuffle_heap, plan), spark_schema(RELEASE)
+        )
+        released = self.keep(_RELEASE, made)
+        found = released.agg(sql.sum(ROWS)).first()
+        if found is None or found[0] != plan.rows:
             raise PrivacyError("Invariant 5: the release has more or fewer rows than the table.")
-        return released
+        opened = partial(released_rows, plan.fields)
+        return released.select(BUNDLE).mapInArrow(opened, spark_schema(plan.fields))
 
     def keep(self, name: str, made: DataFrame) -> DataFrame:
         """Write the output of a stage and return it as stored, so that it is never recomputed."""
@@ -487,7 +520,7 @@ class SparkEngine:
         counted = (
             self.published.groupBy(CHUNK)
             .agg(
-                sql.count(sql.lit(1)).alias("rows"),
+                sql.sum(ROWS).alias(ROWS),
                 sql.count(MEASURED).alias("lines"),
                 sql.max(MEASURED).alias(MEASURED),
             )
@@ -497,7 +530,7 @@ class SparkEngine:
         found = {row[CHUNK]: row for row in counted}
         measured = [Measurements.from_json(row[MEASURED]) for _, row in sorted(found.items())]
         whole = all(
-            row["lines"] == 1 and row["rows"] == one.rows
+            row["lines"] == 1 and row[ROWS] == one.rows
             for (_, row), one in zip(sorted(found.items()), measured, strict=True)
         )
         if not whole or sorted(found) != list(range(plan.chunks)):

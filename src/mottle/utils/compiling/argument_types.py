@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numba
+
+from mottle.utils.lazy import lazy_module
 
 __all__ = ["described", "type_of"]
 
@@ -90,7 +91,7 @@ def _tuple(*fields: Any) -> Any:
 def _named(place: str, *fields: Any) -> Any:
     module, _, name = place.partition(":")
     return types.BaseTuple.from_types(
-        tuple(map(type_of, fields)), getattr(import_module(module), name)
+        tuple(map(type_of, fields)), getattr(lazy_module(module), name)
     )
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from mottle.utils.compiling.argument_types import described, type_of
+from mottle.utils.lazy import lazy_module
 
 __all__ = ["CompileList", "Item", "key_of"]
 
@@ -39,7 +39,7 @@ class Item:
     def dispatcher(self) -> Any:
         """Import the kernel."""
         module, _, name = self.kernel.partition(":")
-        return getattr(import_module(module), name)
+        return getattr(lazy_module(module), name)
 
     def compile(self) -> None:
         """Compile it into the cache, or load it from there."""
