@@ -48,6 +48,7 @@ from mottle.pipeline.spark.buckets import SparkPartitions, SparkParts
 from mottle.pipeline.spark.bundles import BUNDLE, ROWS, unbundle
 from mottle.pipeline.spark.key_groups import figures_of
 from mottle.pipeline.spark.ordering import Order
+from mottle.pipeline.spark.source import SparkSource
 from mottle.pipeline.spark.tasks import (
     CODED,
     COUNTED,
@@ -223,6 +224,7 @@ def anonymize_owned(
     guarantee: Guarantee,
     *,
     staging: str | Path,
+    file: Path | None = None,
     owned: OwnedTable | None = None,
     chunk_rows: int = ROWS_PER_CHUNK,
     progress: Callable[[Progress], None] | None = None,
@@ -239,6 +241,7 @@ def anonymize_owned(
         covering,
         guarantee,
         settings,
+        file=file,
         staging=staging,
         secret=_secret_of(owned, covering, guarantee, settings, chunk_rows),
         chunk_rows=chunk_rows,
@@ -254,6 +257,7 @@ def anonymize_owned_sets(
     guarantee: Guarantee,
     *,
     staging: str | Path,
+    file: Path | None = None,
     owned: OwnedTable | None = None,
     chunk_rows: int = ROWS_PER_CHUNK,
     progress: Callable[[Progress], None] | None = None,
@@ -268,6 +272,7 @@ def anonymize_owned_sets(
         schema,
         guarantee,
         settings,
+        file=file,
         staging=staging,
         secret=_secret_of(owned, None, guarantee, settings, chunk_rows),
         chunk_rows=chunk_rows,
@@ -299,6 +304,7 @@ def _run(
     guarantee: Guarantee,
     settings: Settings,
     *,
+    file: Path | None,
     staging: str | Path,
     secret: Secret,
     chunk_rows: int,
@@ -312,7 +318,7 @@ def _run(
     folder = f"{str(staging).rstrip('/')}/mottle-{secrets.token_hex(8)}"
     clock = Clock.of(progress)
     with _in_large_batches(df.sparkSession):
-        engine = SparkEngine(df, guarantee, folder, chunk_rows)
+        engine = SparkEngine(SparkSource(df, file), guarantee, folder, chunk_rows)
         done = drive(
             engine, schema, guarantee, settings, secret, clock, to_count=to_count, kind=kind
         )
@@ -345,8 +351,11 @@ def _in_large_batches(session: SparkSession) -> Iterator[None]:
 class SparkEngine:
     """Moves rows on a cluster; each stage is written to the staging folder for the next one."""
 
-    def __init__(self, df: DataFrame, guarantee: Guarantee, folder: str, chunk_rows: int) -> None:
-        self.df = df
+    def __init__(
+        self, source: SparkSource, guarantee: Guarantee, folder: str, chunk_rows: int
+    ) -> None:
+        self.source = source
+        self.df = source.df
         self.guarantee = guarantee
         self.folder = folder
         self.chunk_rows = chunk_rows
@@ -355,17 +364,15 @@ class SparkEngine:
 
     def survey(self, schema: Schema, to_count: Sequence[str]) -> DomainSurvey:
         """Count how often values occur: in every partition, then by column."""
-        from pyspark.sql import functions as sql
-
         types = normalize(arrow_schema(self.df).empty_table()).schema
         about_values = self.guarantee.about_values
         survey = DomainSurvey(schema, types, about_values)
         columns = surveyed_columns(schema, about_values)
         work = partial(survey_rows, schema, types, about_values)
-        looked_at = self.df.select(*[sql.col(named(column.name)) for column in columns])
+        names = [column.name for column in columns]
         joined = by_group(join_counts, schema, types, about_values)
         found = (
-            looked_at.mapInArrow(work, spark_schema(COUNTED))
+            self.source.mapped(work, COUNTED, names)
             .groupBy(PLACE)
             .applyInArrow(joined, spark_schema(COUNTED))
             .toArrow()
@@ -402,7 +409,7 @@ class SparkEngine:
         from pyspark.sql import functions as sql
 
         work = partial(code_rows, codec, self.types, secret, self.chunk_rows)
-        coded = self.coded = self.keep("coded", self.df.mapInArrow(work, spark_schema(CODED)))
+        coded = self.coded = self.keep("coded", self.source.mapped(work, CODED, self.df.columns))
         self.ordering = Order(self.keep, coded, codec, self.rows, self.chunk_rows)
         if not codec.sensitive:
             return np.empty(0, np.int64), np.empty(0, np.int64)
