@@ -48,6 +48,7 @@ from mottle.pipeline.spark.buckets import SparkPartitions, SparkParts
 from mottle.pipeline.spark.bundles import BUNDLE, ROWS, unbundle
 from mottle.pipeline.spark.key_groups import figures_of
 from mottle.pipeline.spark.ordering import Order
+from mottle.pipeline.spark.source import SparkSource
 from mottle.pipeline.spark.tasks import (
     CODED,
     COUNTED,
@@ -90,6 +91,14 @@ ROWS_PER_CHUNK = 200_000
 _BATCHES = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BUNDLES_AT_ONCE = 16  # that are read from files of the release
 _TIMES = "mottle.times"  # a column in addition to the table's
+# Parquet counts rows before it looks at their size, and a row may be a bundle of many: writer and
+# reader would each hold some hundred megabytes per task, which Spark's usual memory does not allow.
+_SMALL_GROUPS = {
+    "parquet.block.size": str(8 << 20),
+    "parquet.block.size.row.check.min": "1",
+    "parquet.page.size.row.check.min": "1",
+    "parquet.enable.dictionary": "false",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -215,6 +224,7 @@ def anonymize_owned(
     guarantee: Guarantee,
     *,
     staging: str | Path,
+    file: Path | None = None,
     owned: OwnedTable | None = None,
     chunk_rows: int = ROWS_PER_CHUNK,
     progress: Callable[[Progress], None] | None = None,
@@ -231,6 +241,7 @@ def anonymize_owned(
         covering,
         guarantee,
         settings,
+        file=file,
         staging=staging,
         secret=_secret_of(owned, covering, guarantee, settings, chunk_rows),
         chunk_rows=chunk_rows,
@@ -246,6 +257,7 @@ def anonymize_owned_sets(
     guarantee: Guarantee,
     *,
     staging: str | Path,
+    file: Path | None = None,
     owned: OwnedTable | None = None,
     chunk_rows: int = ROWS_PER_CHUNK,
     progress: Callable[[Progress], None] | None = None,
@@ -260,6 +272,7 @@ def anonymize_owned_sets(
         schema,
         guarantee,
         settings,
+        file=file,
         staging=staging,
         secret=_secret_of(owned, None, guarantee, settings, chunk_rows),
         chunk_rows=chunk_rows,
@@ -291,6 +304,7 @@ def _run(
     guarantee: Guarantee,
     settings: Settings,
     *,
+    file: Path | None,
     staging: str | Path,
     secret: Secret,
     chunk_rows: int,
@@ -304,7 +318,7 @@ def _run(
     folder = f"{str(staging).rstrip('/')}/mottle-{secrets.token_hex(8)}"
     clock = Clock.of(progress)
     with _in_large_batches(df.sparkSession):
-        engine = SparkEngine(df, guarantee, folder, chunk_rows)
+        engine = SparkEngine(SparkSource(df, file), guarantee, folder, chunk_rows)
         done = drive(
             engine, schema, guarantee, settings, secret, clock, to_count=to_count, kind=kind
         )
@@ -337,8 +351,11 @@ def _in_large_batches(session: SparkSession) -> Iterator[None]:
 class SparkEngine:
     """Moves rows on a cluster; each stage is written to the staging folder for the next one."""
 
-    def __init__(self, df: DataFrame, guarantee: Guarantee, folder: str, chunk_rows: int) -> None:
-        self.df = df
+    def __init__(
+        self, source: SparkSource, guarantee: Guarantee, folder: str, chunk_rows: int
+    ) -> None:
+        self.source = source
+        self.df = source.df
         self.guarantee = guarantee
         self.folder = folder
         self.chunk_rows = chunk_rows
@@ -347,17 +364,15 @@ class SparkEngine:
 
     def survey(self, schema: Schema, to_count: Sequence[str]) -> DomainSurvey:
         """Count how often values occur: in every partition, then by column."""
-        from pyspark.sql import functions as sql
-
         types = normalize(arrow_schema(self.df).empty_table()).schema
         about_values = self.guarantee.about_values
         survey = DomainSurvey(schema, types, about_values)
         columns = surveyed_columns(schema, about_values)
         work = partial(survey_rows, schema, types, about_values)
-        looked_at = self.df.select(*[sql.col(named(column.name)) for column in columns])
+        names = [column.name for column in columns]
         joined = by_group(join_counts, schema, types, about_values)
         found = (
-            looked_at.mapInArrow(work, spark_schema(COUNTED))
+            self.source.mapped(work, COUNTED, names)
             .groupBy(PLACE)
             .applyInArrow(joined, spark_schema(COUNTED))
             .toArrow()
@@ -394,7 +409,7 @@ class SparkEngine:
         from pyspark.sql import functions as sql
 
         work = partial(code_rows, codec, self.types, secret, self.chunk_rows)
-        coded = self.coded = self.keep("coded", self.df.mapInArrow(work, spark_schema(CODED)))
+        coded = self.coded = self.keep("coded", self.source.mapped(work, CODED, self.df.columns))
         self.ordering = Order(self.keep, coded, codec, self.rows, self.chunk_rows)
         if not codec.sensitive:
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -503,7 +518,7 @@ class SparkEngine:
     def keep(self, name: str, made: DataFrame) -> DataFrame:
         """Write the output of a stage and return it as stored, so that it is never recomputed."""
         path = f"{self.folder}/{name}"
-        made.write.parquet(path)
+        made.write.options(**_SMALL_GROUPS).parquet(path)
         return self.df.sparkSession.read.schema(made.schema).parquet(path)
 
     def _parts(self, plan: ChunkedPlan) -> SparkParts:

@@ -256,9 +256,12 @@ def _anonymize(
         owned = None if key is None else contents.owned(owner_key(key), opened)
         scratch = resolved(stage) / "spark" if master.startswith("local") else None
         with spark_session(master, scratch) as session:
+            # Another session than asked for may be running already.
+            is_local = (session.conf.get("spark.master", None) or "").startswith("local")
             release = run(
                 session.read.parquet(str(rows)),
                 contents.schema,
+                file=rows if is_local and rows.is_file() else None,
                 staging=resolved(stage),
                 owned=owned,
                 progress=progress,
