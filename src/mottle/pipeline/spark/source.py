@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from mottle.io.batch_source import ROWS_PER_BATCH
 from mottle.io.normalize import normalize
-from mottle.pipeline.spark.arrow_bridge import arrow_schema, named, spark_schema
+from mottle.pipeline.spark.arrow_bridge import arrow_schema, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,14 +38,14 @@ class SparkSource:
         self, work: Callable[[Batches], Batches], fields: pa.Schema, columns: Sequence[str]
     ) -> DataFrame:
         """Return what ``work`` makes of the batches of every partition, with these columns."""
-        from pyspark.sql import functions as sql
-
         if self.file is None or (tasks := self._tasks(self.file)) is None:
-            rows = self.df.select(*[sql.col(named(name)) for name in columns])
-            return rows.mapInArrow(work, spark_schema(fields))
-        numbers = self.df.sparkSession.range(0, len(tasks), 1, len(tasks))
+            # Spark takes a name with a dot for a path: columns have numbers on their way to Python.
+            numbers = [str(self.df.columns.index(name)) for name in columns]
+            rows = self.df.toDF(*map(str, range(len(self.df.columns)))).select(*numbers)
+            return rows.mapInArrow(partial(_named, list(columns), work), spark_schema(fields))
+        places = self.df.sparkSession.range(0, len(tasks), 1, len(tasks))
         reading = partial(_read_and_work, self.file, tasks, list(columns), work)
-        return numbers.mapInArrow(reading, spark_schema(fields))
+        return places.mapInArrow(reading, spark_schema(fields))
 
     def _tasks(self, file: Path) -> list[list[int]] | None:
         """The groups of rows of the file for each task; None if Spark has to read it.
@@ -75,6 +75,11 @@ def _same(ours: pa.Schema, sparks: pa.Schema) -> bool:
     return [(field.name, field.type) for field in ours] == [
         (field.name, field.type) for field in sparks
     ]
+
+
+def _named(columns: Sequence[str], work: Callable[[Batches], Batches], batches: Batches) -> Batches:
+    """Give columns their names and do the work."""
+    yield from work(batch.rename_columns(list(columns)) for batch in batches)
 
 
 def _read_and_work(
