@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -153,7 +154,7 @@ def test_a_column_with_too_many_cells_is_described_by_a_sample_and_says_so(saved
 
 
 def test_the_sample_is_named_in_the_report(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mottle.report.columns.tallies", lambda *given: tallies(*given, most=100))
+    monkeypatch.setattr("mottle.report.columns.tallies", partial(tallies, most=100))
     monkeypatch.setattr(ReleaseData.tables, "__defaults__", (200,))
     text = report_html(of_folder(saved))
     assert "records drawn at random, since there are too many different cells" in text

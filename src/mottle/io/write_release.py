@@ -395,6 +395,9 @@ def write_rows(
             if csv is not None
         }
         beside = opened.enter_context(ThreadPoolExecutor(1))
+        # Ctrl-C while a thread is being started leaves one that nobody waits for: it would go on
+        # writing to a file that is closed beneath it. So it is started before it has work.
+        beside.submit(int).result()
         for table in tables:
             rows = beside.submit(parquet.write_table, table, row_group_size=ROWS_PER_GROUP)
             if csv is not None:
