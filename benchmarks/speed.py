@@ -24,28 +24,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from _rivals import run_rival
 from _shared import ROOT, markdown_table, report, require_data
 from _speed_cores import cores
 from _speed_parts import PARTS, REST
 from _speed_passes import passes
 from _speed_runs import CENSUS, MOTTLE, PLACE, Data, K, Kept, Used, in_turns, odd_tables, used_by
+from _speed_tools import arranged, tools
 
 import mottle
-from mottle.encoding.cover import cover
-from mottle.encoding.domain import Codes
-from mottle.encoding.encode import encode
-from mottle.guarantees.demand import Demand
-from mottle.loss.ncp import measure
-from mottle.methods import MethodContext
-from mottle.schema.columns import Objective
-from mottle.schema.model import Representation
 
 PARTS_OF = [sys.executable, str(ROOT / "benchmarks" / "_speed_parts.py")]
 LARGE = 20_000_000
@@ -58,7 +49,6 @@ STARTS = {
         *(sys.executable, "-c", "import mottle; mottle.anonymize")
     ],
 }
-TOOLS = ("anonypy", "anonypyx")
 ADULT_QI = ["age", "sex", "race", "marital-status", "education", "native-country", "workclass"]
 # The GCP that freeform reaches while refining pays, and half of the seconds that it took to.
 FREEFORM = {5: (0.0081, 1.3), 10: (0.0168, 2.15), 20: (0.0309, 4.2), 50: (0.0632, 12.5)}
@@ -292,7 +282,7 @@ def freeform(kept: Kept) -> None:
     table = pq.read_table(require_data("adult_arx.parquet")).select(ADULT_QI)
     lines = []
     for k, (loss, seconds) in FREEFORM.items():
-        found = kept.measured("freeform", f"k = {k}", _arranged, table, k, "freeform")
+        found = kept.measured("freeform", f"k = {k}", arranged, table, k, "freeform")
         lines.append(
             [
                 str(k),
@@ -302,7 +292,7 @@ def freeform(kept: Kept) -> None:
         )
     few = table.slice(0, 3000)
     small = {
-        method: kept.measured("freeform", f"3,000, {method}", _arranged, few, 50, method)
+        method: kept.measured("freeform", f"3,000, {method}", arranged, few, 50, method)
         for method in ("freeform", "hungarian")
     }
     report(
@@ -325,21 +315,6 @@ def freeform(kept: Kept) -> None:
         ],
         "speed.py freeform",
     )
-
-
-def _arranged(table: Any, k: int, method: str) -> dict[str, float]:
-    codes = encode(
-        table, mottle.Schema.of(quasi_identifying=table.column_names), Representation.RANGE
-    )
-    arrange = mottle.methods.get(method).arrange
-    context = MethodContext(seed=1, objective=Objective.NCP)
-    few = Codes(codes.domains, codes.matrix[:300])
-    arrange(few, Demand(5), context)  # compiles
-    began, used = time.perf_counter(), time.process_time()
-    graph = arrange(codes, Demand(k), context).graph
-    seconds, processor = time.perf_counter() - began, time.process_time() - used
-    gcp = measure(cover(graph, codes), codes).gcp
-    return {"gcp": gcp, "seconds": seconds, "processor": processor}
 
 
 def odd(kept: Kept) -> None:
@@ -376,43 +351,6 @@ def odd(kept: Kept) -> None:
         ],
         "speed.py odd",
     )
-
-
-def tools(kept: Kept) -> None:
-    """Other tools on the same rows of the census."""
-    columns = ["age", "gender", "education", "marital_status", "race", "workclass", "country"]
-    census = pq.read_table(require_data("census_acs.parquet")).select(columns)
-    schema = mottle.Schema.of(quasi_identifying=columns)
-
-    def measure(tool: str, rows: int) -> dict[str, float] | None:
-        table = census.slice(0, rows)
-        if tool in ("nh", "freeform", "mondrian"):
-            return _arranged(table, K, tool)
-        try:
-            found = run_rival(tool, table, encode(table, schema, Representation.RANGE), K)
-        except subprocess.CalledProcessError:
-            return None
-        return {"gcp": found.gcp, "seconds": found.seconds}
-
-    lines = []
-    for rows in (30_000, CENSUS):
-        for tool in ("nh", "freeform", "mondrian", *TOOLS):
-            found = kept.measured("tools", f"{tool}, {rows}", measure, tool, rows)
-            told = ("does not run", "") if found is None else _told(found)
-            lines.append([f"{rows:,}", tool, *told])
-    report(
-        "speed-tools",
-        f"Other tools on the same rows: 7 quasi-identifiers of the census, k = {K}",
-        [
-            "Ours: seconds of arranging; others: as they measure themselves, without reading.",
-            markdown_table(["rows", "tool or method", "GCP of the census", "seconds"], lines),
-        ],
-        "speed.py tools",
-    )
-
-
-def _told(found: dict[str, float]) -> tuple[str, str]:
-    return f"{found['gcp']:.4f}", f"{found['seconds']:.1f}"
 
 
 def spark(kept: Kept, rows: int = LARGE) -> None:

@@ -14,6 +14,7 @@ import _speed_runs
 from _speed_cores import times_faster
 from _speed_passes import exponents
 from _speed_runs import Kept, Used, median, used_by
+from _speed_tools import within
 
 BUSY = "for _ in range(3_000_000): pass"
 WITH_CHILD = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}])"
@@ -52,3 +53,11 @@ def test_more_cores_shorten_only_what_is_not_serial() -> None:
     assert times_faster(0.0, 64) == 64
     assert times_faster(1.0, 64) == 1
     assert times_faster(0.5, 2) == pytest.approx(4 / 3)
+
+
+def test_a_tool_that_takes_too_long_is_stopped_and_the_page_says_so() -> None:
+    assert within(0.01, "nh", 300) == {"failed": "more than 0"}
+
+
+def test_a_tool_that_fails_does_not_stop_the_others() -> None:
+    assert within(60, "no such tool", 300) == {"failed": "does not run"}
