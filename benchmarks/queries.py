@@ -10,7 +10,8 @@ of census_acs in codes (age and education as numbers, the others as categories),
 columns of HET. Every release is queried in two ways: as by default (values weighted by what the
 release says), and under the papers' uniform assumption. Errors are median relative errors of random
 conjunctive counts, without true counts of 0. "× 5" is our method with weight 5 in the schema for
-categories, which then lose less, and numbers more.
+categories, which then lose less, and numbers more; "no bound" lets one known record give away any
+number of others, as rings of ``nh`` do. "likeness" and "diversity" state means of three secrets.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from _queries_rivals import rivals_by_degree
 from _shared import markdown_table, report, require_data
 
 import mottle
-from mottle import BetaLikeness, KAnonymity, LDiversity, Release, Schema
+from mottle import BetaLikeness, KAnonymity, KnownRecords, LDiversity, Release, Schema
 from mottle.evaluation.workloads import prefix_counts, query_error, random_counts
 from mottle.guarantees.base import Guarantee
 from mottle.queries.engine import Queries
@@ -43,10 +44,11 @@ NUMBERS = ("age", "education")
 COIL = ("num_houses", "avg_household_size", "avg_age_class", "customer_main_type")
 ROWS = 10_000
 QUERIES = 600
-WEIGHTED = " × 5"
+SECRETS = (1, 2, 3)
+WEIGHTED, UNBOUNDED = " × 5", ", no bound"
 FOR_BETA = ("buckets", "buckets × 5", "burel", "mondrian")
 FOR_K = ("freeform", "freeform × 5", "nh", "hilbert", "mondrian")
-FOR_L = ("buckets", "buckets × 5", "nh", "hilbert", "mondrian", "anatomy")
+FOR_L = ("buckets", "buckets × 5", "buckets, no bound", "nh", "hilbert", "mondrian", "anatomy")
 FITS = {"with fitted values (the default)": "fitted", "under the uniform assumption": "uniform"}
 
 
@@ -81,17 +83,26 @@ def released(
     seed: int = 1,
 ) -> Release:
     schema = schema_of(columns, sensitive, 5.0 if method.endswith(WEIGHTED) else 1.0)
-    name = method.removesuffix(WEIGHTED)
+    name = method.removesuffix(WEIGHTED).removesuffix(UNBOUNDED)
+    if method.endswith(UNBOUNDED):
+        guarantee = guarantee & KnownRecords(table.num_rows)
     return mottle.anonymize(table, schema, guarantee, method=name, effort=2, seed=seed)
 
 
-def unweighted_gcp(release: Release) -> float:
-    """The loss with equal weights of all columns, so that releases can be compared."""
-    return float(np.mean(list(release.certificate.ncp.values())))
+def unweighted_gcp(releases: Sequence[Release]) -> float:
+    """The mean loss with equal weights of all columns, so that releases can be compared."""
+    return float(np.mean([list(release.certificate.ncp.values()) for release in releases]))
+
+
+def mean_error(
+    truth: Queries, sources: Sequence[Queries], wheres: Sequence[Mapping[str, object]]
+) -> float:
+    """The mean over several releases of the median error."""
+    return float(np.mean([query_error(truth, source, wheres).median for source in sources]))
 
 
 def is_ours(name: str) -> bool:
-    return name.removesuffix(WEIGHTED) in ("buckets", "freeform")
+    return name.startswith(("buckets", "freeform"))
 
 
 def verdict(claim: str, met: bool, figures: str) -> str:
@@ -140,26 +151,32 @@ class Likeness:
     def __init__(self, table: pa.Table, columns: Sequence[str], sensitive: str) -> None:
         self.table, self.columns, self.sensitive = table, list(columns), sensitive
         self.truth = Queries.of(table)
-        self.made: dict[tuple[float, str], dict[str, Queries]] = {}
-        self.releases: dict[float, dict[str, Release]] = {}
+        self.made: dict[tuple[float, str], dict[str, list[Queries]]] = {}
+        self.releases: dict[float, dict[str, list[Release]]] = {}
 
-    def sources(self, beta: float, fit: str) -> dict[str, Queries]:
+    def sources(self, beta: float, fit: str) -> dict[str, list[Queries]]:
         if beta not in self.releases:
             self.releases[beta] = {
-                method: released(
-                    self.table, self.columns, self.sensitive, BetaLikeness(beta), method
-                )
+                method: [
+                    released(
+                        self.table, self.columns, self.sensitive, BetaLikeness(beta), method, seed
+                    )
+                    for seed in SECRETS
+                ]
                 for method in FOR_BETA
                 if "education" in self.columns or not method.endswith(WEIGHTED)
             }
             print(beta, {m: unweighted_gcp(r) for m, r in self.releases[beta].items()}, flush=True)
         if (beta, fit) not in self.made:
-            synthetic = privbayes(
-                self.table, [*self.columns, self.sensitive], epsilon_of(beta), seed=1
-            )
+            columns = [*self.columns, self.sensitive]
             self.made[beta, fit] = {
-                **{method: Queries.of(r, fit) for method, r in self.releases[beta].items()},
-                "PrivBayes": Queries.of(synthetic),
+                method: [Queries.of(release, fit) for release in releases]
+                for method, releases in self.releases[beta].items()
+            } | {
+                "PrivBayes": [
+                    Queries.of(privbayes(self.table, columns, epsilon_of(beta), seed=seed))
+                    for seed in SECRETS
+                ]
             }
         return self.made[beta, fit]
 
@@ -169,8 +186,8 @@ class Likeness:
         """Median errors by fit and method."""
         return {
             fit: {
-                name: query_error(self.truth, source, wheres).median
-                for name, source in self.sources(beta, fit).items()
+                name: mean_error(self.truth, sources, wheres)
+                for name, sources in self.sources(beta, fit).items()
             }
             for fit in FITS.values()
         }
@@ -287,20 +304,26 @@ def diversity() -> None:
         for number, guarantee in enumerate(guarantees):
             short = guarantee.describe()["short"]
             releases = {
-                method: released(table, CENSUS, "occupation", guarantee, method)
+                method: [
+                    released(table, CENSUS, "occupation", guarantee, method, seed)
+                    for seed in SECRETS
+                ]
                 for method in methods
             }
-            losses[short] = {name: unweighted_gcp(release) for name, release in releases.items()}
+            losses[short] = {name: unweighted_gcp(each) for name, each in releases.items()}
             workloads = {short: workload(3, 0.1)}
             if number == 0:
                 workloads |= {f"{short}, λ = {width}": workload(width, 0.1) for width in (1, 2, 5)}
                 workloads |= {f"{short}, Θ = {share}": workload(3, share) for share in (0.05, 0.25)}
             for fit in FITS.values():
-                prepared = {name: Queries.of(release, fit) for name, release in releases.items()}
+                prepared = {
+                    name: [Queries.of(release, fit) for release in each]
+                    for name, each in releases.items()
+                }
                 for case, wheres in workloads.items():
                     found.setdefault(case, {})[fit] = {
-                        name: query_error(truth, source, wheres).median
-                        for name, source in prepared.items()
+                        name: mean_error(truth, sources, wheres)
+                        for name, sources in prepared.items()
                     }
             print(short, {case: found[case] for case in workloads}, flush=True)
         sections += [
@@ -309,7 +332,12 @@ def diversity() -> None:
             "Information loss (GCP, equal weights of columns) of the same releases:",
             table_of(losses, "case"),
         ]
-    sections.append("Anatomy publishes exact quasi-identifiers and is not a generalization method.")
+    sections.append(
+        "Means of three secrets. Anatomy publishes exact quasi-identifiers and is not a"
+        " generalization method. `buckets` bounds by default how many others one known record gives"
+        " away; without this bound it keeps the same beliefs as with it, while `nh`, `hilbert` and"
+        " `mondrian` keep shares on the matches only, and the rings of `nh` have no such bound."
+    )
     report("queries-diversity", "Range queries with ℓ-diversity", sections, "queries.py diversity")
 
 
