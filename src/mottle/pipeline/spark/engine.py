@@ -93,7 +93,10 @@ _BUNDLES_AT_ONCE = 16  # that are read from files of the release
 _TIMES = "mottle.times"  # a column in addition to the table's
 # Parquet counts rows before it looks at their size, and a row may be a bundle of many: writer and
 # reader would each hold some hundred megabytes per task, which Spark's usual memory does not allow.
-_SMALL_GROUPS = {
+# Bundles are compressed, and each says how many rows it has.
+_OF_BUNDLES = {
+    "compression": "none",
+    "parquet.page.write-checksum.enabled": "false",
     "parquet.block.size": str(8 << 20),
     "parquet.block.size.row.check.min": "1",
     "parquet.page.size.row.check.min": "1",
@@ -518,7 +521,7 @@ class SparkEngine:
     def keep(self, name: str, made: DataFrame) -> DataFrame:
         """Write the output of a stage and return it as stored, so that it is never recomputed."""
         path = f"{self.folder}/{name}"
-        made.write.options(**_SMALL_GROUPS).parquet(path)
+        made.write.options(**_OF_BUNDLES).parquet(path)
         return self.df.sparkSession.read.schema(made.schema).parquet(path)
 
     def _parts(self, plan: ChunkedPlan) -> SparkParts:
