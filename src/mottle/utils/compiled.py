@@ -74,6 +74,6 @@ def inner_kernel(function: Function) -> Function:
 
 def _numba(function: Function, **options: bool) -> Any:
     compiler: Any = njit
-    return compiler(
-        nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options
-    )(function)
+    return compiler(nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options)(
+        function
+    )
