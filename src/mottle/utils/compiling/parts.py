@@ -151,4 +151,5 @@ def _rebuilt(target: Any, kept: Any) -> Any:
 
     view = target.subtarget()
     view.codegen = PartCodegen
-    return compiler.CompileResult._rebuild(view, *kept)._replace(target_context=target)
+    results: Any = compiler.CompileResult
+    return results._rebuild(view, *kept)._replace(target_context=target)
