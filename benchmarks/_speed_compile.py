@@ -22,7 +22,7 @@ os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp()
 from numba.core import event
 
 import mottle
-from mottle.__main__ import OBJECTS_PER_COLLECTION
+from mottle.utils.lean_process import OBJECTS_PER_COLLECTION
 
 FEW, MANY = 600, 20_000
 QUASI_IDENTIFIERS = ["age", "sex", "education", "marital_status", "origin", "workclass"]

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from numba import njit
 
+from mottle.utils.compiling.parts import KernelCompiler, keep_as_part
+
 __all__ = ["inner_kernel", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -51,6 +53,7 @@ def inner_kernel(function: Function) -> Function:
         To be called by kernels.
     """
     inner = _numba(function, cache=True, no_cpython_wrapper=True)
+    keep_as_part(inner)
 
     @cache
     def for_python() -> Any:
@@ -71,4 +74,6 @@ def inner_kernel(function: Function) -> Function:
 
 def _numba(function: Function, **options: bool) -> Any:
     compiler: Any = njit
-    return compiler(nogil=True, no_cfunc_wrapper=True, **options)(function)
+    return compiler(nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options)(
+        function
+    )

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 
-__all__ = ["end_at_once", "keep_imported", "leave_out_unused", "own_process"]
+__all__ = [
+    *("end_at_once", "is_own_process", "keep_imported", "leave_out_unused", "own_process"),
+]
 
 # Importing allocates a million objects that stay: by default a fifth of the time of a short command
 # is spent on looking for garbage among them.
@@ -30,6 +32,11 @@ def own_process() -> None:
     global _own
     _own = True
     gc.set_threshold(_OBJECTS_OF_MODULES, *gc.get_threshold()[1:])
+
+
+def is_own_process() -> bool:
+    """Return whether this process runs the command line and nothing else."""
+    return _own
 
 
 def leave_out_unused() -> None:

@@ -60,21 +60,44 @@ STALE = [
     *KERNELS[3:],
 ]
 RUN = """
+import os
+import signal
 import sys
+import threading
 from pathlib import Path
-from mottle.utils.compiling import ahead, kernel_list
+from mottle.utils.compiling import ahead, kernel_list, processes, worker
+from mottle.utils.lean_process import own_process
 kernel_list.FILE = Path("kernels.json")
 import few_kernels
 {change}
 with ahead.compiled_ahead("few"):
     print(few_kernels.both(4), few_kernels.other(4))
+{after}
+"""
+NO_CHILDREN = """
+try:
+    os.waitpid(-1, os.WNOHANG)
+    sys.exit("a process is left")
+except ChildProcessError:
+    pass
 """
 RIGHT = "25 4"
 NAMES = ["one", "twice", "thrice", "both", "other"]
 NO_PROCESS = "ahead.Compilation._start = lambda *_: sys.exit('a process was started')"
 
+OWN = "own_process()"
+# Linux copies a process of the command line: there no new one is started.
+LINUX = sys.platform == "linux"
+ONLY_COPIES = f"{OWN}; {'processes.WORKER = None' if LINUX else ''}"
 
-def run(folder: Path, change: str = "", kernels: list[list[object]] = KERNELS) -> list[str]:
+
+def run(
+    folder: Path,
+    change: str = "",
+    kernels: list[list[object]] = KERNELS,
+    right: str = RIGHT,
+    after: str = "",
+) -> list[str]:
     """Run kernels in a process; returns what was compiled there and in those that it started."""
     (folder / "few_kernels.py").write_text(MODULE, "utf-8")
     content = {"types": ["int64", "no_such_type"], "kernels": kernels}
@@ -83,28 +106,32 @@ def run(folder: Path, change: str = "", kernels: list[list[object]] = KERNELS) -
     (folder / "compiled").write_text("", "utf-8")
     variables = {"COMPILED": str(folder / "compiled"), "NUMBA_CACHE_DIR": str(folder / "cache")}
     done = subprocess.run(
-        [sys.executable, "-c", RUN.format(change=change)],
+        [sys.executable, "-c", RUN.format(change=change, after=after)],
         cwd=folder,
         env=os.environ | variables | {"PYTHONPATH": str(folder), "MOTTLE_THREADS": "3"},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == RIGHT
+    assert done.stdout.strip() == right
     return (folder / "compiled").read_text("utf-8").split()
 
 
-def test_every_kernel_is_compiled_once_and_kept(tmp_path: Path) -> None:
-    assert Counter(run(tmp_path)) == Counter(NAMES)
+@pytest.mark.parametrize("change", ["", OWN, ONLY_COPIES])
+def test_every_kernel_is_compiled_once_and_kept(change: str, tmp_path: Path) -> None:
+    assert Counter(run(tmp_path, change)) == Counter(NAMES)
     assert run(tmp_path, NO_PROCESS) == []
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        "ahead.WORKER = (sys.executable, '-c', 'raise SystemExit')",
-        "ahead.WORKER = (sys.executable, '-c', 'print(7)')",
-        "ahead.WORKER = ('/no/such/program',)",
+        "processes.WORKER = (sys.executable, '-c', 'raise SystemExit')",
+        "processes.WORKER = (sys.executable, '-c', 'print(7)')",
+        "processes.WORKER = ('/no/such/program',)",
+        f"{OWN}; worker.work_as_copy = lambda *_: None",
+        f"{OWN}; worker.work_as_copy = lambda *_: os.kill(os.getpid(), signal.SIGKILL)",
+        f"{OWN}; os.fork = lambda: os.open('/no/such/file', 0)",
     ],
 )
 def test_processes_that_fail_leave_their_kernels_to_the_run(change: str, tmp_path: Path) -> None:
@@ -112,8 +139,21 @@ def test_processes_that_fail_leave_their_kernels_to_the_run(change: str, tmp_pat
 
 
 def test_a_process_that_does_not_answer_is_not_waited_for_long(tmp_path: Path) -> None:
-    silent = "ahead.WORKER = (sys.executable, '-c', 'import sys; sys.stdin.read()')"
+    silent = "processes.WORKER = (sys.executable, '-c', 'import sys; sys.stdin.read()')"
     assert set(run(tmp_path, f"{silent}; ahead._PATIENCE = 0.5")) == set(NAMES)
+
+
+@pytest.mark.skipif(not LINUX, reason="only Linux copies processes")
+def test_a_process_with_other_threads_is_not_copied(tmp_path: Path) -> None:
+    other = "threading.Thread(target=threading.Event().wait, daemon=True).start()"
+    assert set(run(tmp_path, f"{OWN}; {other}; os.fork = None")) == set(NAMES)
+
+
+def test_copies_are_gone_at_the_end_and_print_nothing_of_what_was_about_to_be(
+    tmp_path: Path,
+) -> None:
+    written = "sys.stdout.write('written before ')"
+    run(tmp_path, f"{OWN}; {written}", right=f"written before {RIGHT}", after=NO_CHILDREN)
 
 
 def test_a_list_that_is_not_true_any_more_does_no_harm(tmp_path: Path) -> None:

@@ -12,27 +12,22 @@ and what is not in the cache at last is compiled as ever.
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import IO, Any
 
 from numba.core import caching
 
-from mottle.utils.compiling import kernel_list
 from mottle.utils.compiling.kernel_list import CompileList, key_of
+from mottle.utils.compiling.processes import Helper, started
 from mottle.utils.parallel import thread_count
 
 __all__ = ["compile_all", "compiled_ahead"]
 
-WORKER = (sys.executable, "-m", "mottle.utils.compiling.worker")
 _MOST_PROCESSES = 4  # more would wait for each other: kernels call kernels
-_ENDING = 2.0  # seconds for a process to end by itself
 _PATIENCE = 120.0  # seconds without a kernel from other processes; then it is compiled here
 
 
@@ -91,6 +86,7 @@ class Compilation:
     """What of a list is compiled, what is under way, and the processes that compile it."""
 
     def __init__(self, kernels: CompileList, runs: Sequence[str], processes: int) -> None:
+        self._kernels = kernels
         self._items = kernels.items
         self._number = {item.key: number for number, item in enumerate(self._items)}
         self._runs = runs
@@ -115,9 +111,9 @@ class Compilation:
             return found
 
         with ExitStack() as ending:
-            for _ in range(self._processes):
-                with suppress(OSError):
-                    self._start(ending)
+            for helper in self._start(ending):
+                served = (helper.questions, helper.answers)
+                threading.Thread(target=self._serve, args=served, daemon=True).start()
             kept.load_overload = load_overload
             try:
                 yield
@@ -190,22 +186,14 @@ class Compilation:
         self._begun.add(chosen)
         return chosen
 
-    def _start(self, ending: ExitStack) -> None:
-        """Start a process that compiles, and a thread that tells it what."""
-        process = subprocess.Popen(
-            [*WORKER, str(kernel_list.FILE), *self._runs],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=_environment(),
-        )
-        ending.callback(_end, process)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        threading.Thread(
-            target=self._serve, args=(process.stdin, process.stdout), daemon=True
-        ).start()
+    def _start(self, ending: ExitStack) -> list[Helper]:
+        """Start the processes that compile, all before there is another thread here."""
+        helpers: list[Helper] = []
+        with suppress(OSError):
+            for _ in range(self._processes):
+                helpers.append(started(self._kernels, self._runs))
+                ending.callback(helpers[-1].end)
+        return helpers
 
     def _serve(self, questions: IO[str], answers: IO[str]) -> None:
         """Let a process compile one item after the other, as long as it lives."""
@@ -228,23 +216,3 @@ class Compilation:
                 self._finish(number, done=answered)
             if not answered:
                 return
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """End a process, which notices that nobody writes to it."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(OSError):
-        process.stdin.close()
-    try:
-        process.wait(_ENDING)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    process.stdout.close()
-
-
-def _environment() -> dict[str, str]:
-    """Environment variables of the process, which may find this package by a relative path."""
-    paths = [str(Path(path).resolve()) for path in sys.path if path]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
