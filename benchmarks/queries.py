@@ -11,8 +11,8 @@ columns of HET. Every release is queried in two ways: as by default (values weig
 release says), and under the papers' uniform assumption. Errors are median relative errors of random
 conjunctive counts, without true counts of 0. "× 5" is our method with weight 5 in the schema for
 categories, which then lose less, and numbers more; "no bound" lets one known record give away any
-number of others, as rings of ``nh`` do. "likeness" and "diversity" state means of three secrets, and
-releases are refined while it pays, as by default: on a loaded machine they are the same.
+number of others, as rings of ``nh`` do. "likeness" and "diversity" state means of three secrets.
+Releases are refined while it pays, as by default: on a loaded machine they are the same.
 """
 
 from __future__ import annotations
