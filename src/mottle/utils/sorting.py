@@ -41,9 +41,7 @@ def stable_order(keys: NDArray[np.int64], largest: int) -> NDArray[np.int64]:
     return packed
 
 
-def grouped(
-    keys: NDArray[np.int64], largest: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def grouped(keys: NDArray[np.int64], largest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Group equal keys: the first place of each group, in the order of the keys, and all groups.
 
     Parameters

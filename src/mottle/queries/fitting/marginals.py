@@ -126,8 +126,8 @@ class _Sets:
         """[atoms + 1]: as the function of this name."""
         by_set = by_cell
         if self.set_of is not None:
-            by_set = np.bincount(self.set_of, by_cell, minlength=len(self.sizes))
-        found = np.bincount(self.atom_of, np.repeat(by_set, self.sizes), minlength=self.atoms + 1)
+            by_set = _added_up(self.set_of, by_cell, len(self.sizes))
+        found = _added_up(self.atom_of, np.repeat(by_set, self.sizes), self.atoms + 1)
         if self.missing is not None:
             found[-1] = by_cell[self.missing].sum()
         return found
@@ -143,6 +143,11 @@ class _Sets:
             mass[self.missing] += weights[-1]
         mass[mass <= 0] = 1.0
         return mass
+
+
+def _added_up(place_of: Int64Array, numbers: Float64Array, places: int) -> Float64Array:
+    """[places]: the sums of the numbers of each; zeros where there are no numbers."""
+    return np.bincount(place_of, numbers, minlength=places).astype(np.float64, copy=False)
 
 
 def _match_totals(
