@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mottle.__main__ import main as command_line
+from mottle.__main__ import prepare
 
 # Where a part is called: module and attribute, as the caller finds it.
 PARTS = {
@@ -75,6 +76,7 @@ class Clock:
 
 
 def main() -> None:
+    prepare()  # before NumPy and Arrow are imported, as in a process of the command line
     clock = Clock()
     for name, places in PARTS.items():
         for place in places:

@@ -13,7 +13,13 @@ import pytest
 import mottle
 from mottle import KAnonymity, Release, Schema
 from mottle.encoding.encode import encode
-from mottle.evaluation.calibration import _conditions, _neighbours, _rounded
+from mottle.evaluation.calibration import (
+    _Asked,
+    _conditions,
+    _kinds_of_codes,
+    _neighbours,
+    _rounded,
+)
 from mottle.queries import Queries
 
 ROWS = 240
@@ -154,3 +160,13 @@ def test_columns_that_depend_on_each_other_inside_cells_have_the_largest_factor(
 def test_rounded_factors_are_not_below_what_was_measured() -> None:
     for number in (0.0004264, 1.0004, 3.14159, 9.996, 99.51, 0.0, 12345.6):
         assert number <= _rounded(number) <= number * 1.011
+
+
+def test_codes_that_the_same_conditions_take_are_of_one_kind() -> None:
+    asked = [
+        _Asked(np.zeros(1), np.array(codes, np.bool_), stated=False)
+        for codes in ([1, 1, 0, 0], [0, 1, 0, 0])
+    ]
+    kind_of, kinds = _kinds_of_codes(asked)
+    assert len(kinds) == 3
+    assert kinds[kind_of].tolist() == [[1, 0], [1, 1], [0, 0], [0, 0]]

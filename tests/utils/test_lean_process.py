@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -51,6 +52,33 @@ def test_a_command_ends_without_looking_for_garbage_unless_a_library_would_repor
     )
     assert done.stdout.splitlines()[-1] == str(at_once)
     assert done.stderr == ""
+
+
+SETTINGS = """
+import os, sys
+from mottle.__main__ import prepare
+prepare()
+import pyarrow
+print(pyarrow.default_memory_pool().backend_name, os.environ["OPENBLAS_NUM_THREADS"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "used"), [({}, "system 1"), ({"OPENBLAS_NUM_THREADS": "2"}, "system 2")]
+)
+def test_libraries_are_set_up_before_they_are_imported_unless_the_user_says_otherwise(
+    given: dict[str, str], used: str
+) -> None:
+    names = ("OPENBLAS_NUM_THREADS", "ARROW_DEFAULT_MEMORY_POOL")
+    inherited = {name: text for name, text in os.environ.items() if name not in names}
+    done = subprocess.run(
+        [sys.executable, "-c", SETTINGS],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=inherited | given,
+    )
+    assert done.stdout.strip() == used
 
 
 KEEPING = """

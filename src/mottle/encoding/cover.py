@@ -90,7 +90,7 @@ class _Rows:
     @cached_property
     def ordered(self) -> Int32Array:
         """Codes along the graph's members, where preimages lie close together in memory."""
-        return self.coded.matrix[self.graph.members]
+        return self.coded.matrix.take(self.graph.members, axis=0)
 
 
 @dataclass(frozen=True)

@@ -396,19 +396,23 @@ class _Questions:
         if len(pairs) > _MOST_PAIRS:
             chosen = np.sort(random.choice(len(pairs), _MOST_PAIRS, replace=False))
             pairs = [pairs[place] for place in chosen]
-        likely, squares, fits, weighted = {}, {}, {}, {}
-        for name in {name: None for pair in pairs for name in pair}:
-            asked = self.pools[name].some(_PER_COLUMN)
-            likely[name] = np.array([self._by_record(name, one)[0] for one in asked])
-            squares[name] = likely[name] ** 2
-            code_of = self.code_of[name]
-            fits[name] = np.array([one.codes.astype(np.float64).take(code_of) for one in asked])
-            weighted[name] = fits[name] * self.originals.weights
+        asked = {
+            name: self.pools[name].some(_PER_COLUMN)
+            for name in {name: None for pair in pairs for name in pair}
+        }
+        likely = {name: self._likely_of_each(name, asked[name]) for name in asked}
+        squares = {name: every**2 for name, every in likely.items()}
+        kinds = {name: _kinds_of_codes(asked[name]) for name in asked}
+        kind_of = {name: kinds[name][0].take(self.code_of[name]) for name in asked}
+        weights = self.originals.weights
         sizes = {}
         for first, second in pairs:
             expected = likely[first] @ likely[second].T
             variance = expected - squares[first] @ squares[second].T
-            true = weighted[first] @ fits[second].T
+            rows, columns = kinds[first][1], kinds[second][1]
+            places = kind_of[first] * len(columns) + kind_of[second]
+            counted = np.bincount(places, weights, minlength=len(rows) * len(columns))
+            true = rows.T @ counted.reshape(len(rows), len(columns)) @ columns
             answered = (expected >= _LEAST_COUNT) & (variance > 1e-9)
             off = np.maximum(np.abs(expected - true) - _HALF, 0.0)[answered]
             if len(off) >= _FEWEST:
@@ -421,6 +425,11 @@ class _Questions:
             by_first.setdefault(first, {})[second] = factor
         return by_first
 
+    def _likely_of_each(self, name: str, asked: Sequence[_Asked]) -> Float64Array:
+        """[conditions, records]: how likely each record satisfies each condition on a column."""
+        cell_of = self.cell_of[name]
+        return np.array([one.likely.take(cell_of) for one in asked])
+
     def numbers(
         self, columns: int, random: np.random.Generator
     ) -> Iterator[tuple[tuple[float, float], list[str]]]:
@@ -430,24 +439,33 @@ class _Questions:
             first, second, known, true_weights, true_sums = self.values[name]
             others = self._draw(columns - 1, random, besides=name)
             likely = self._likely(others)
-            records = float((likely * known).sum())
+            share = likely * known
+            records = float(share.sum())
             if records < _LARGE:
                 continue
             fits = self._layout.unpacked(self._fits(others))
             true_records = float(true_weights @ fits)
             if true_records < _LARGE:
                 continue
-            if np.abs(second).max(initial=0.0) >= _LARGEST_NUMBER**2:
+            if name in self._too_large:
                 continue
-            one, two, share = likely * first, likely * second, likely * known
-            error = np.sqrt(np.maximum(two - one**2, 0.0).sum())
-            mean = one.sum() / records
-            square = two - 2 * mean * one + mean**2 * share - (one - mean * share) ** 2
-            mean_error = np.sqrt(np.maximum(square, 0.0).sum()) / records
+            one, two = likely * first, likely * second
+            total = one.sum()
+            variance = two - one**2
+            error = np.sqrt(np.maximum(variance, 0.0, out=variance).sum())
+            mean = total / records
+            off = one - mean * share
+            one *= 2 * mean
+            two -= one
+            share *= mean**2
+            two += share
+            off *= off
+            two -= off
+            mean_error = np.sqrt(np.maximum(two, 0.0, out=two).sum()) / records
             true = float(true_sums @ fits)
             if error > 0 and mean_error > 0:
                 ratios = (
-                    float(abs(one.sum() - true) / error),
+                    float(abs(total - true) / error),
                     float(abs(mean - true / true_records) / mean_error),
                 )
                 yield ratios, [name, *(other for other, _ in others)]
@@ -477,7 +495,7 @@ class _Questions:
         """[records]: how likely each satisfies conditions."""
         if not chosen:
             return np.ones(self.queries.records)
-        first, *others = (self._by_record(name, asked)[0] for name, asked in chosen)
+        first, *others = [self._by_record(name, asked)[0] for name, asked in chosen]
         if not others:
             return first
         found = first * others[0]
@@ -489,7 +507,7 @@ class _Questions:
         """A bit per place of the layout: whether the original there satisfies conditions."""
         if not chosen:
             return self._layout.present
-        first, *others = (self._by_record(name, asked)[1] for name, asked in chosen)
+        first, *others = [self._by_record(name, asked)[1] for name, asked in chosen]
         if not others:
             return first
         found = first & others[0]
@@ -527,6 +545,15 @@ class _Questions:
         return known
 
     @cached_property
+    def _too_large(self) -> set[str]:
+        """The columns of `values` whose squares cannot be added up."""
+        return {
+            name
+            for name, (_, second, *_) in self.values.items()
+            if np.abs(second).max(initial=0.0) >= _LARGEST_NUMBER**2
+        }
+
+    @cached_property
     def values(self) -> dict[str, tuple[Float64Array, ...]]:
         """By column: expected number, square, whether known; true records and sums of numbers.
 
@@ -555,6 +582,13 @@ class _Questions:
                 self._layout.spread(weights * np.where(np.isfinite(own), own, 0.0), 0.0),
             )
         return found
+
+
+def _kinds_of_codes(asked: Sequence[_Asked]) -> tuple[Int64Array, Float64Array]:
+    """Codes that the same conditions take: [codes] the kind of each; [kinds, conditions] which."""
+    taken = np.array([one.codes for one in asked]).T
+    kinds, kind_of = np.unique(taken, axis=0, return_inverse=True)
+    return kind_of.ravel(), kinds.astype(np.float64)
 
 
 def _conditions(

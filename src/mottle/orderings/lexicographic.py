@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mottle.utils.sorting import stable_order
+
 _KEY_BITS = 63
 
 
@@ -158,9 +160,10 @@ def lexicographic(
     >>> lexicographic(np.array([[1, 0], [0, 1], [0, 0]], np.int32), np.array([2, 2]), np.arange(2))
     array([2, 1, 0])
     """
-    keys = Packing.of(sizes, attributes).pack(matrix)
+    packing = Packing.of(sizes, attributes)
+    keys = packing.pack(matrix)
     if not keys:
         return np.arange(len(matrix))
     if len(keys) == 1:
-        return np.argsort(keys[0], kind="stable")
+        return stable_order(keys[0], (1 << sum(packing.bits)) - 1)
     return np.lexsort(keys[::-1])

@@ -60,7 +60,7 @@ class CalibrationSample:
         """
         rows = len(position_of_row)
         if rows <= most:
-            place_of, distinct = group_rows(codes[graph.members])
+            place_of, distinct = group_rows(codes.take(graph.members, axis=0))
             counted = Counter[int]()
             for degree, size in zip(graph.degrees.tolist(), graph.sizes.tolist(), strict=True):
                 counted[degree] += size
@@ -73,7 +73,7 @@ class CalibrationSample:
             graph.members, _weights(graph, positions, blocks, degrees), minlength=len(codes)
         )
         used = np.flatnonzero(weight_of)  # far fewer than edges where records have many preimages
-        place_of, distinct = group_rows(codes[used])
+        place_of, distinct = group_rows(codes.take(used, axis=0))
         weights = np.bincount(place_of, weight_of[used], minlength=len(distinct))
         return cls(
             cells.take(pa.array(chosen)),

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
+from math import fsum, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -148,7 +149,7 @@ def together_in_pairs(factors: Mapping[str, Mapping[str, float]], names: Sequenc
         factors.get(first, {}).get(second) or factors.get(second, {}).get(first, 1.0)
         for first, second in combinations(names, 2)
     ]
-    return float(np.sqrt(np.mean(np.square(pairs)))) if pairs else 1.0
+    return sqrt(fsum(one * one for one in pairs) / len(pairs)) if pairs else 1.0
 
 
 def doubts(

@@ -66,9 +66,9 @@ def keep_imported() -> None:
     """
     if not _own:
         return
-    gc.set_threshold(OBJECTS_PER_COLLECTION, *gc.get_threshold()[1:])
     if not _is_reporting():
-        gc.freeze()
+        gc.freeze()  # first: with the lower threshold the next object would begin a search
+    gc.set_threshold(OBJECTS_PER_COLLECTION, *gc.get_threshold()[1:])
 
 
 def end_at_once() -> None:

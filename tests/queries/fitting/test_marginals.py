@@ -16,6 +16,10 @@ import mottle
 from mottle import Form, KAnonymity, Kind, Release, Role, Schema
 from mottle.evaluation import query_error, random_counts
 from mottle.queries import Queries
+from mottle.queries.cells.atoms import Values
+from mottle.queries.cells.cells import CellDistribution
+from mottle.queries.fitting.degrees import split_cells_by_degree
+from mottle.queries.fitting.marginals import _Sets, sum_by_atom
 from mottle.queries.fitting.sensitive_lift import sensitive_contexts
 from mottle.release.column import PublishedColumn
 from mottle.release.value_totals import Totals
@@ -135,3 +139,41 @@ def test_fitted_answers_are_closer_to_the_truth(method: str) -> None:
     fitted, uniform = (query_error(people, release, wheres, fit) for fit in ("fitted", "uniform"))
     assert fitted.mean < uniform.mean
     assert fitted.within_bounds == uniform.within_bounds == 300
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 5), max_size=6, unique=True), min_size=1, max_size=20),
+    st.integers(1, 3),
+    st.randoms(use_true_random=False),
+)
+def test_sums_of_sets_are_those_of_runs_of_slots(
+    sets: list[list[int]], degrees: int, random: Any
+) -> None:
+    missing = [not members or random.random() < 0.2 for members in sets]
+    cells = cells_of_sets(sets, missing)
+    cells, _ = split_cells_by_degree(cells, np.arange(len(sets)) % degrees + 1)
+    sums = _Sets.of(cells)
+    assert sums is not None
+    weights = np.array([0.1 + random.random() for _ in range(7)])
+    by_cell = np.array([0.1 + random.random() for _ in range(len(cells.first))])
+    np.testing.assert_allclose(sums.sum_by_atom(by_cell), sum_by_atom(cells, by_cell), atol=1e-12)
+    expected = cells.mass_of(weights[:-1], weights[-1])
+    np.testing.assert_allclose(sums.mass_of(weights), expected, atol=1e-12)
+
+
+def cells_of_sets(sets: list[list[int]], missing: list[bool]) -> CellDistribution:
+    """Cells that are sets of six values, each of one record."""
+    lengths = [len(members) for members in sets]
+    last = np.cumsum(lengths)
+    slots = np.array([member for members in sets for member in members], np.int64)
+    return CellDistribution(
+        name="x",
+        atoms=Values("x", pa.array(list("abcdef"))),
+        slots=slots,
+        slot_weights=np.ones(len(slots)),
+        first=last - lengths,
+        last=last,
+        missing=np.array(missing),
+        missing_weights=np.where(missing, 1.0, 0.0),
+        of_row=np.arange(len(sets), dtype=np.int32),
+    )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mottle.audit.containment.coded_columns import CodedColumn, offsets_of
 from mottle.audit.containment.lists import distinct_lists
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.sorting import grouped
 
 _LARGEST_KEY = 1 << 62
 
@@ -29,8 +30,8 @@ def group_rows(rows: NDArray[np.integer]) -> tuple[Int64Array, Int32Array]:
             several = len(found)
         keys = keys * values + column
         several *= values
-    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-    return groups.ravel(), np.ascontiguousarray(rows[first], np.int32)
+    first, groups = grouped(keys, several - 1)
+    return groups, np.ascontiguousarray(rows[first], np.int32)
 
 
 def concatenate_ranges(first: Int64Array, sizes: Int64Array) -> Int64Array:

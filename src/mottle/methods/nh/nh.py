@@ -180,7 +180,7 @@ def _sorted_rows(codes: Codes) -> tuple[Int64Array, Int32Array]:
     """Rows in lexicographic order, attributes with few values first, and their codes."""
     attributes = by_cardinality(codes.sizes)
     order = lexicographic(codes.matrix, codes.sizes, attributes)
-    return order, np.ascontiguousarray(codes.matrix[order][:, attributes])
+    return order, codes.matrix.take(attributes, axis=1).take(order, axis=0)
 
 
 def lexicographic_partitions(

@@ -16,11 +16,13 @@ to the current distribution, add up, repeat.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mottle.queries.cells.cells import CellDistribution, Occurs
 from mottle.queries.fitting.known_totals import TotalsByAtom
-from mottle.typing import Float64Array, Int64Array
+from mottle.typing import BoolArray, Float64Array, Int64Array
 
 ROUNDS = 200
 # Iteration stops when no value's share changes by more than `_SHARE_TOLERANCE` and no total is off
@@ -64,8 +66,11 @@ def fit_marginal(
         wanted = np.maximum(totals.counts - totals.by_group(_occurring(fitted, rows)), 0.0)
     mass = fitted.mass
     evenly = _UNIFORM_SHARE * records.sum() * even
+    sets = _Sets.of(cells)
     for _ in range(rounds):
-        shared = sum_by_atom(cells, records / mass) * weights
+        by_cell = records / mass
+        sums = sum_by_atom(cells, by_cell) if sets is None else sets.sum_by_atom(by_cell)
+        shared = sums * weights
         better = shared + evenly
         off = 0.0
         if totals is not None:
@@ -77,8 +82,72 @@ def fit_marginal(
         weights = better
         if change < _SHARE_TOLERANCE and off < _TOTAL_TOLERANCE:
             break
-        mass = cells.mass_of(weights[:-1], weights[-1])
+        if sets is None:
+            mass = cells.mass_of(weights[:-1], weights[-1])
+        else:
+            mass = sets.mass_of(weights)
     return cells.fitted(weights[:-1], weights[-1], occurring)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sets:
+    """Cells that are sets of which each has slots of its own, for sums that are made many times."""
+
+    atoms: int
+    atom_of: Int64Array  # [slots]: the atom of each, set by set
+    sizes: Int64Array  # [sets]: how many slots each has
+    starts: Int64Array  # [sets that have any]: the first slot of each
+    filled: BoolArray | None  # [sets]: which have slots; None if all have
+    set_of: Int64Array | None  # [cells]: the set of each; None if every cell is one of its own
+    missing: BoolArray | None  # [cells]: whether the value may be missing; None if it never is
+
+    @classmethod
+    def of(cls, cells: CellDistribution) -> _Sets | None:
+        """None if cells are ranges, or share slots."""
+        whole = cells if cells.before is None else cells.before
+        if cells.slots is None or whole.slots is not cells.slots or len(whole.first) == 0:
+            return None
+        ends = np.append(0, whole.last)
+        if ends[-1] != len(cells.slots) or np.any(whole.first != ends[:-1]):
+            return None
+        sizes = whole.last - whole.first
+        filled = None if sizes.all() else sizes > 0
+        return cls(
+            len(cells.atoms.measure),
+            cells.slots,
+            sizes,
+            whole.first if filled is None else whole.first[filled],
+            filled,
+            None if whole is cells else cells.before_of,
+            cells.missing if cells.missing.any() else None,
+        )
+
+    def sum_by_atom(self, by_cell: Float64Array) -> Float64Array:
+        """[atoms + 1]: as the function of this name."""
+        by_set = by_cell
+        if self.set_of is not None:
+            by_set = _added_up(self.set_of, by_cell, len(self.sizes))
+        found = _added_up(self.atom_of, np.repeat(by_set, self.sizes), self.atoms + 1)
+        if self.missing is not None:
+            found[-1] = by_cell[self.missing].sum()
+        return found
+
+    def mass_of(self, weights: Float64Array) -> Float64Array:
+        """[cells]: as `CellDistribution.mass_of`; ``weights`` [atoms + 1]."""
+        by_set = np.add.reduceat(weights.take(self.atom_of), self.starts)
+        if self.filled is not None:
+            of_filled, by_set = by_set, np.zeros(len(self.sizes))
+            by_set[self.filled] = of_filled
+        mass: Float64Array = by_set if self.set_of is None else by_set.take(self.set_of)
+        if self.missing is not None:
+            mass[self.missing] += weights[-1]
+        mass[mass <= 0] = 1.0
+        return mass
+
+
+def _added_up(place_of: Int64Array, numbers: Float64Array, places: int) -> Float64Array:
+    """[places]: the sums of the numbers of each; zeros where there are no numbers."""
+    return np.bincount(place_of, numbers, minlength=places).astype(np.float64, copy=False)
 
 
 def _match_totals(
