@@ -148,7 +148,7 @@ def test_details_reach_their_columns(places: Hierarchy):
 
 
 def test_hierarchy_without_that_kind_is_refused(places: Hierarchy):
-    with pytest.raises(SchemaError, match="a hierarchy needs kind = 'hierarchy', not 'number'"):
+    with pytest.raises(SchemaError, match="a hierarchy needs kind = 'hierarchy' or 'set', not 'number'"):
         Schema.of(quasi_identifying=["a"], kinds={"a": "number"}, hierarchies={"a": places})
 
 
