@@ -363,9 +363,15 @@ class Worlds(Form):
         return within
 
     def widths(self, cells: pa.Array, column: ReleasedColumn) -> Float64Array:
-        """How many items may differ from the base."""
+        """How many items may differ from the base, and nodes of it stand for several items."""
         distance = pc.fill_null(cells.field("distance"), 0).to_numpy(zero_copy_only=False)
-        return np.asarray(distance, np.float64)
+        widths = np.asarray(distance, np.float64)
+        if column.hierarchy is None:
+            return widths
+        items, row_of = members_of(cells.field("base"))
+        broad = pa.array(set(column.hierarchy.labels) - set(column.hierarchy.leaves), pa.string())
+        several = np.asarray(pc.is_in(items, value_set=broad), np.float64)
+        return widths + np.bincount(row_of, several, minlength=len(cells))
 
     def width_in_words(self, width: float) -> str:
         """How many items may differ from the base."""
