@@ -17,7 +17,7 @@ from mottle.cli._terminal import out
 from mottle.cli.commands import Hierarchy as Command
 from mottle.cli.options.data import SourceOptions
 from mottle.encoding import encode
-from mottle.encoding.set_columns import read_sets
+from mottle.encoding.set_columns import held_items
 from mottle.errors import DataError, SchemaError, StorageError, UsageError, did_you_mean
 from mottle.hierarchy import arx, builders, formats, validation
 from mottle.hierarchy.tree import Hierarchy
@@ -169,9 +169,7 @@ def _texts(table: pa.Table, name: str, separator: str | None = None) -> list[str
     values = _column(table, name)
     if _holds_sets(table, name, separator):
         check_holds_sets(values.type, name, separator or SEPARATOR, "the table")
-        sets = read_sets(values, name, separator or SEPARATOR)
-        items: list[str | None] = sets.names.take(pa.array(sets.items)).to_pylist()
-        return items
+        return held_items(values, name, separator)
     encode.kind_of(values.type, Column(name=name, role=Role.SENSITIVE))
     texts: list[str | None] = as_text(values, name).to_pylist()
     return texts
