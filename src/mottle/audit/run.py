@@ -192,8 +192,8 @@ def _read(
             "Give a Release, its folder or one of its files.",
         )
     of_sets = isinstance(released, SetReleaseData)
+    _check_hierarchies(released)
     if of_sets:
-        _check_hierarchy(released)
         table = _read_sets(original)
     else:
         table = as_table(original, reading or released.reading)
@@ -203,16 +203,16 @@ def _read(
     return table, described, released, schema
 
 
-def _check_hierarchy(released: ReleaseData) -> None:
+def _check_hierarchies(released: ReleaseData) -> None:
     """Raise `UsageError` if sets hold nodes and the release does not say what is below them."""
-    certified = released.certified
-    nodes = certified is not None and certified.columns and certified.columns[0].nodes
-    column = released.columns[0]
-    if nodes and column.hierarchy is None:
-        raise UsageError(
-            f"The release does not carry the hierarchy of column '{column.name}'.",
-            "Read it from release.parquet, which does.",
-        )
+    certified = () if released.certified is None else released.certified.columns
+    of_nodes = {column.name for column in certified if column.nodes}
+    for column in released.columns:
+        if column.name in of_nodes and column.hierarchy is None:
+            raise UsageError(
+                f"The release does not carry the hierarchy of column '{column.name}'.",
+                "Read it from release.parquet, which does.",
+            )
 
 
 def _read_sets(original: object) -> pa.Table:

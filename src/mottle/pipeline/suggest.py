@@ -29,6 +29,7 @@ from mottle.io.read_table import as_table
 from mottle.methods.auto import expected_seconds
 from mottle.methods.base import MethodContext
 from mottle.pipeline.progress import Progress
+from mottle.pipeline.published_nodes import codes_with_nodes
 from mottle.pipeline.settings import check_representation, check_schema, parse_objective
 from mottle.pipeline.table_records import TableRecords
 from mottle.release.per_person import one_row_per_person
@@ -325,12 +326,13 @@ class _Search:
         demand = guarantee.demand(self.table.num_rows, self.sensitive)
         if self.people is not None and self.people.several:
             demand = replace(demand, people=self.people.codes)
+        codes = codes_with_nodes(self.codes, guarantee.degree)
         records = TableRecords(
             method=method,
             table=self.table,
             schema=self.schema,
-            codes=self.codes,
-            codes_to_arrange=method.codes_to_arrange(self.codes, guarantee),
+            codes=codes,
+            codes_to_arrange=method.codes_to_arrange(codes, guarantee),
             demand=demand,
         )
         graph = records.arrange(MethodContext(seconds=0.0, objective=self.objective)).graph
