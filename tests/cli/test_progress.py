@@ -148,7 +148,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("evaluate people.parquet released --private links", "3 of 3: Asking random counts"),
         ("sample released -o samples --tables 2", "3 of 3: Drawing table 2 of 2"),
         ("report released -o again.html --original people.parquet", "7 of 7: Making the page"),
-        ("risk people.parquet released --population-size 900", "4 of 4: Estimating"),
+        ("risk people.parquet released --population-size 900", "4 of 4: Uniques"),
         ("verify released --original people.parquet --private links", "5 of 5: Checking every"),
         ("suggest people.parquet --qi age,sex --rest insensitive --max-loss 0.2", "Previewing: k"),
     ],

@@ -90,6 +90,8 @@ def audit_release(
     same : str, optional
         The column of the originals that says who is who in several releases. Without it, links of
         releases over time say it, or else row numbers.
+    on_progress : callable, optional
+        Called with a `Step` when each adversary begins.
 
     Returns
     -------

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TimeElapsedColumn
 from rich.progress import Progress as ProgressBar
+from rich.table import Column
 from rich.text import Text
 
 from mottle.cli import _jit_cache
@@ -165,7 +166,7 @@ class _Said(ProgressColumn):
     """What is done, as it is said at the time it is shown."""
 
     def __init__(self, saying: list[Callable[[], str]]) -> None:
-        super().__init__()
+        super().__init__(table_column=Column(no_wrap=True))
         self._saying = saying
 
     def render(self, task: Task) -> Text:

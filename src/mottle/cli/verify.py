@@ -127,7 +127,7 @@ class _Steps:
         self._columns = len(release.columns)
         sorts = ("evidence", "files", *["column"] * self._columns)
         self._steps = Announced(on_progress, sorts)
-        self._steps.begin("evidence", "Writing originals and links for the program")
+        self._steps.begin("evidence", "Writing what is checked")
 
     def __call__(self, what: str, found: object) -> None:
         if self._hold is None:
@@ -135,13 +135,11 @@ class _Steps:
         else:
             self._hold((what, found))
         if what == "checksums":
-            self._steps.begin(
-                "files", "Reading what the program checks, and the links of every row"
-            )
+            self._steps.begin("files", "Reading what is checked")
         elif what != self._last:  # of a capped column two things are said
             self._columns -= 1
             if self._columns >= 0:
-                self._steps.begin("column", "Checking every cell of a column")
+                self._steps.begin("column", "Checking every cell")
         self._last = what
 
 

@@ -36,7 +36,7 @@ _STEPS = {
     "random": "Asking random counts",
     "prefix": "Asking prefix counts",
     "cube": "Computing the cube",
-    "order": "Comparing with the other release",
+    "order": "Comparing releases",
 }
 QUERIES = 1000  # counts that a release answers, unless it is asked for another number
 

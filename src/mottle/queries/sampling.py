@@ -68,7 +68,7 @@ def sample(
         raise UsageError(f"{m!r} is not a valid number of tables.", "Draw at least one.")
     random = np.random.default_rng(seed)
     steps = Announced(on_progress, ["fit", *["draw"] * m])
-    steps.begin("fit", "Finding out which values go together")
+    steps.begin("fit", "Fitting pairs of columns")
     joint = _joint(queries, release, random, pairs)
     drawn = []
     for number in range(1, m + 1):

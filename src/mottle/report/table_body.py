@@ -48,14 +48,14 @@ def table_body(
     columns = describe_columns(release, None if original is None else original.tallies())
     steps.begin("accuracy", "Asking counts")
     accuracy = measure_accuracy(release, original)
-    steps.begin("questions", "Asking the owner's questions")
+    steps.begin("questions", "Asking own questions")
     questions = answered_questions(release, certificate, original)
     risk: RiskReport | None = None
     subgroups: Sequence[SubgroupLoss] = ()
     if original is not None:
         steps.begin("risk", "Measuring risks")
         risk = _risk(original, release)
-        steps.begin("subgroups", "Looking for groups that lose most")
+        steps.begin("subgroups", "Groups that lose most")
         subgroups = _subgroups(original, release)
     steps.begin("equal rows", "Counting equal rows")
     return Body(

@@ -35,11 +35,11 @@ __all__ = ["measure_risk"]
 THRESHOLD = 0.09
 _SHOWN_VALUES = 10
 _STEPS = {
-    "combinations": "Searching combinations that single rows out",
-    "release": "Finding who fits which record",
-    "individual": "Computing individual risks",
-    "population": "Estimating uniques of the population",
-    "k-map": "Comparing with the population",
+    "combinations": "Looking for rare rows",
+    "release": "Who fits which record",
+    "individual": "Individual risks",
+    "population": "Uniques of the population",
+    "k-map": "Asking the population",
 }
 _FAR = 1.5  # ratio of two estimates from which on a note says so
 
