@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -382,7 +383,12 @@ def anonymize(
                 original, release, schema=schema, guarantee=guarantee, secret=secret
             )
             audited = audit_run.audit_release(
-                original, release, schema=schema, guarantee=guarantee, replay=replay
+                original,
+                release,
+                schema=schema,
+                guarantee=guarantee,
+                replay=replay,
+                on_progress=partial(clock.report_step, "audit"),
             )
         # without its time, which depends on the true assignment
         certificate = with_audit(certificate, public_audit(audited, settings.audit))
