@@ -104,7 +104,11 @@ def run(
     content["runs"] = {"few": [*range(len(kernels))]}
     (folder / "kernels.json").write_text(json.dumps(content), "utf-8")
     (folder / "compiled").write_text("", "utf-8")
-    variables = {"COMPILED": str(folder / "compiled"), "NUMBA_CACHE_DIR": str(folder / "cache")}
+    variables = {
+        "COMPILED": str(folder / "compiled"),
+        "NUMBA_CACHE_DIR": str(folder / "cache"),
+        "OPENBLAS_NUM_THREADS": "1",  # as in the command line; only one thread can be copied
+    }
     done = subprocess.run(
         [sys.executable, "-c", RUN.format(change=change, after=after)],
         cwd=folder,

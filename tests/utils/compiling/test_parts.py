@@ -11,6 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
 
 from mottle.utils.compiled import inner_kernel, kernel
@@ -51,6 +52,8 @@ def _count_digits(number: int) -> int:
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> None:
+    for function in (_checked_root, _roots, _sum_of_roots):  # not read from an earlier run's cache
+        function._cache = NullCache()  # type: ignore[attr-defined]
     _sum_of_roots(np.array([4.0, 9.0]))
 
 
