@@ -1,11 +1,11 @@
 """The errors that answers about expressions state, by what was calibrated for them.
 
 The owner calibrates counts, and sums and averages of columns. A sum of constants, such as
-``sum(CASE WHEN … THEN 1 ELSE 0 END)``, is a count in units of these constants. A quantile is as
-far off as the count of records below it makes it. A sum or average of
-columns that are published as they are is made of parts, one for each formula that records may have:
-each part adds a count times an average, both of which have errors that are known. Everything else
-about generalized columns has the error of a sum or average of as many columns.
+``sum(CASE WHEN … THEN 1 ELSE 0 END)``, is a count in units of these constants. A quantile is as far
+off as the count of records below it makes it. A sum or average of columns that are published as
+they are is made of parts, one for each formula that records may have: each part adds a count times
+an average, both of which have errors that are known. Everything else about generalized columns has
+the error of a sum or average of as many columns.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ class Part:
 
     formula: Polynomial
     inside: Summands  # those that count
-    everyone: Summands | None  # all for which the formula has a value, if it is about a column
-    # that is published as it is
+    everyone: Summands | None  # all that have a value, where a column is published as it is
 
 
 @dataclass(frozen=True, eq=False)
