@@ -30,6 +30,7 @@ from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_pulls, add_savings, box_loss
 from mottle.kernels.vote_growth import ItemLists
 from mottle.methods.base import MethodContext
+from mottle.methods.layer_exchange import exchange_layers, next_layer
 from mottle.methods.options import MethodOption
 from mottle.orderings import lexicographic
 from mottle.orderings.random_cuts import random_cuts
@@ -261,7 +262,23 @@ def _one_pass(
     same_layer = bucket_starts is not None
 
     def exchange(first: int, last: int) -> None:
-        if time.perf_counter() < until:
+        if time.perf_counter() >= until:
+            return
+        if same_layer and scales.lists is None:
+            exchange_layers(
+                scales,
+                ordered,
+                preimages,
+                losses,
+                order,
+                starts,
+                first,
+                last,
+                seeds,
+                exchanges,
+                settled,
+            )
+        else:
             _exchange(
                 scales,
                 scales.lists,
@@ -412,7 +429,7 @@ def _exchange(
             if same_layer:
                 common = (common + 1) % degree
                 if len(settled) > 0:
-                    common = _next_layer(settled[number], common)
+                    common = next_layer(settled[number], common)
                 if common < 0:
                     break
             for place in range(size):
@@ -467,16 +484,6 @@ def _exchange(
                         _set_saved(scales, ordered, box, counts, own, saved[record])
             elif lists is None and not same_layer:
                 break
-
-
-@inner_kernel
-def _next_layer(settled: BoolArray, first: int) -> int:
-    """The next layer, from ``first`` on and around, that is not settled; -1 for none."""
-    for step in range(settled.size):
-        layer = (first + step) % settled.size
-        if not settled[layer]:
-            return int(layer)
-    return -1
 
 
 @inner_kernel
