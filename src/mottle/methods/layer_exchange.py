@@ -18,6 +18,7 @@ from mottle.utils.compiled import inner_kernel, kernel
 from mottle.utils.xorshift import below
 
 _TINY = 1e-12
+_LESS = 1e-14  # of a box; rounding may leave less than this
 
 
 @kernel
@@ -33,12 +34,15 @@ def exchange_layers(
     seeds: UInt64Array,
     exchanges: int,
     settled: BoolArray,
+    worth: Float64Array,
 ) -> None:
     """Exchange layers in the sets ``order[starts[s]:starts[s + 1]]`` for s = first .. last - 1.
 
     At most ``exchanges`` times in each of them, one layer after another. ``losses`` are kept up to
-    date. ``settled`` [sets, degree], if sets are whole buckets, says which layers cannot gain
-    before another has changed.
+    date. If sets are whole buckets, ``settled`` [sets, degree] says which layers cannot gain before
+    another has changed, and ``worth`` [n, degree] what the last assignment of a layer has shown
+    each of its originals to be worth to the boxes; then most layers that cannot gain are known
+    without another assignment.
     """
     degree = preimages.shape[1]
     largest = int(np.int64(0))  # of a literal 0 Numba would compile `make_candidates` twice
@@ -54,6 +58,7 @@ def exchange_layers(
     state = np.empty(1, np.uint64)
     column_of = np.empty(largest, np.int32)
     work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
+    price = prices[0]
     dealt = np.empty(largest, np.int32)
     for number in range(first, last):
         start, size = starts[number], starts[number + 1] - starts[number]
@@ -84,17 +89,25 @@ def exchange_layers(
                 scratch,
                 cost,
             )
+            if len(settled) > 0:
+                for place in range(size):
+                    price[place] = worth[records[place], layer]
+                settled[number, layer] = True
+                if _is_best(cost, size, price):
+                    continue
             match_rows(cost, size, column_of, work, prices)
             saved = 0.0
             for place in range(size):
                 saved += cost[place, place] - cost[place, column_of[place]]
             gains = saved > _TINY
             if len(settled) > 0:
-                if gains:
-                    settled[number] = False
-                settled[number, layer] = True
+                for place in range(size):
+                    worth[records[place], layer] = price[column_of[place] if gains else place]
             if not gains:
                 continue
+            if len(settled) > 0:
+                settled[number] = False
+                settled[number, layer] = True
             for place in range(size):
                 other = column_of[place]
                 losses[records[place]] += cost[place, other] - cost[place, place]
@@ -110,6 +123,23 @@ def exchange_layers(
                 candidates,
                 held,
             )
+
+
+@inner_kernel
+def _is_best(cost: Float64Array, size: int, price: Float64Array) -> bool:
+    """Whether, at these prices of candidates, no box would rather have another than its own.
+
+    Then no other assignment costs less, whatever the prices are. The inner loop has no branches, so
+    that it is vectorized.
+    """
+    for place in range(size):
+        own = cost[place, place] - price[place] - _LESS
+        others = False
+        for candidate in range(size):
+            others |= cost[place, candidate] - price[candidate] < own
+        if others:
+            return False
+    return True
 
 
 @inner_kernel

@@ -108,6 +108,7 @@ def refine(
         # Orders of sets take long, and buckets exchange another layer each time: more per pass.
         exchanges, window = half, 1
     settled = _nothing_settled(bucket_starts, degree)
+    worth = np.zeros((len(preimages) if len(settled) else 0, degree))
     by_column = partial(column_losses, like(ncp or scales, scales), ordered, preimages)
     try:
         # What each layer of a record costs it is needed to choose a layer; buckets draw theirs.
@@ -136,6 +137,7 @@ def refine(
                 together,
                 exchanges,
                 settled,
+                worth,
             )
             passes += 1
             curve.append(float(losses.mean()))
@@ -241,6 +243,7 @@ def _one_pass(
     together: int,
     exchanges: int,
     settled: BoolArray,
+    worth: Float64Array,
 ) -> None:
     """Exchange preimages of the records ``taking_part``, which are in increasing order."""
     records, degree = len(taking_part), preimages.shape[1]
@@ -277,6 +280,7 @@ def _one_pass(
                 seeds,
                 exchanges,
                 settled,
+                worth,
             )
         else:
             _exchange(
