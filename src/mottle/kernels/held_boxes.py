@@ -66,9 +66,7 @@ def scores_of(reading: Reading | None, columns: int) -> Scores:
     """What is read of columns, in the same type for all scales."""
     if reading is None:
         nothing = np.zeros(1)
-        return Scores(
-            np.zeros(columns, np.int8), nothing, nothing, nothing, nothing, nothing
-        )
+        return Scores(np.zeros(columns, np.int8), nothing, nothing, nothing, nothing, nothing)
     return Scores(
         reading.score, reading.rate, reading.share, reading.term, reading.mass, reading.squares
     )
@@ -251,7 +249,7 @@ def deal(
                     scores.term[offset + new] - scores.term[offset + old]
                 )
             lowest, highest = held.lowest[column, place], held.highest[column, place]
-            if old == lowest or old == highest:
+            if old == lowest or old == highest:  # noqa: SIM109 - compiles to less
                 lowest, highest, _ = _extremes(
                     ordered, preimages, records[place], _NOBODY, column, missing
                 )
@@ -341,7 +339,16 @@ def set_growths_without(
         elif form != SET:
             if not read or kinds > 1:
                 _add_nodes(
-                    scales, scores, ordered, preimages, records, layer, column, candidates, held, cost
+                    scales,
+                    scores,
+                    ordered,
+                    preimages,
+                    records,
+                    layer,
+                    column,
+                    candidates,
+                    held,
+                    cost,
                 )
         elif start == _NOT_COUNTED:
             _add_uncounted(
@@ -525,7 +532,7 @@ def _add_nodes(
     for place in range(records.size):
         own = candidates.codes[column, place]
         lowest, highest = held.lowest[column, place], held.highest[column, place]
-        if own == lowest or own == highest:
+        if own == lowest or own == highest:  # noqa: SIM109 - compiles to less
             lowest, highest, _ = _extremes(
                 ordered, preimages, records[place], layer, column, _NOBODY
             )
@@ -580,7 +587,7 @@ def _add_ranges(
     size = records.size
     for place in range(size):
         own, lowest, highest = codes[place], lowest_of[place], highest_of[place]
-        if own == lowest or own == highest:
+        if own == lowest or own == highest:  # noqa: SIM109 - compiles to less
             lowest, highest, _ = _extremes(
                 ordered, preimages, records[place], layer, column, missing
             )

@@ -188,7 +188,9 @@ def set_reading(
             mass += share
             squares += share * share
     logarithm = reading.score[column] == LOGARITHM
-    return float(reading.rate[column] * loss_of_cell(logarithm, members, listed, mass, squares, terms))
+    return float(
+        reading.rate[column] * loss_of_cell(logarithm, members, listed, mass, squares, terms)
+    )
 
 
 @inner_kernel
