@@ -1,9 +1,9 @@
 """Accuracy of queries by the defaults and under the papers' uniform assumption, speed, learning.
 
 Usage: python benchmarks/queries.py
-[bounds|likeness|diversity|matches|speed|learning|coverage|regressions|rivals]; all of them
-without an argument; each writes benchmarks/results/queries-<part>.md. "rivals" needs access to
-PyPI for anonypy, in an environment of its own. "coverage" keeps what it found in
+[bounds|likeness|diversity|matches|speed|learning|coverage|expressions|regressions|rivals]; all
+of them without an argument; each writes benchmarks/results/queries-<part>.md. "rivals" needs
+access to PyPI for anonypy, in an environment of its own. "coverage" keeps what it found in
 queries-coverage.json and goes on where it was stopped; "coverage adult_full" is about one table,
 "coverage anew" forgets what is kept. CENSUS is the first rows
 of census_acs in codes (age and education as numbers, the others as categories), COIL2000 the five
@@ -29,6 +29,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from _privbayes import epsilon_of, privbayes
 from _queries_coverage import measure_coverage
+from _queries_expressions import expression_coverage
 from _queries_learning import learning_by_table
 from _queries_regressions import regressions_by_table
 from _queries_rivals import rivals_by_degree
@@ -489,6 +490,12 @@ def coverage(*tables: str) -> None:
         report("queries-coverage", "How often intervals hold", sections, "queries.py coverage")
 
 
+def expressions() -> None:
+    """How often intervals of SQL expressions hold the truth, and whether bounds always do."""
+    for sections in expression_coverage():
+        report("queries-expressions", "SQL expressions", sections, "queries.py expressions")
+
+
 def regressions() -> None:
     """How often pooled intervals hold the coefficients of the original."""
     for sections in regressions_by_table():
@@ -504,7 +511,7 @@ PARTS = {
     part.__name__: part
     for part in (
         *(bounds, likeness, diversity, matches, speed, learning),
-        *(coverage, regressions, rivals),
+        *(coverage, expressions, regressions, rivals),
     )
 }
 

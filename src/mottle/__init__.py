@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from mottle.risk import RiskReport, measure_risk
     from mottle.schema.model import Column, Kind, Objective, Representation, Role, Schema
     from mottle.schema.reading import ReadOptions
+    from mottle.utils.steps import Step
 
 # Where each public name is defined: "module:attribute", or "module" for a module.
 _PLACES = {
@@ -93,6 +94,7 @@ _PLACES = {
     "Schema": "mottle.schema.model:Schema",
     "SchemaError": "mottle.errors:SchemaError",
     "SetRelease": "mottle.pipeline.release:SetRelease",
+    "Step": "mottle.utils.steps:Step",
     "StorageError": "mottle.errors:StorageError",
     "Suggestion": "mottle.pipeline.suggest:Suggestion",
     "UsageError": "mottle.errors:UsageError",
@@ -162,6 +164,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "SetRelease",
+    "Step",
     "StorageError",
     "Suggestion",
     "UsageError",

@@ -93,7 +93,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     Returns
     -------
     str
-        One sentence, to be used as an error's remedy. It lists at most 20 names.
+        One sentence, to be used as an error's remedy. It lists at most 20 names; empty if there are
+        none.
 
     Examples
     --------
@@ -103,6 +104,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     'Known: age, gender.'
     """
     names = list(known)
+    if not names:
+        return ""
     lowered = {candidate.lower(): candidate for candidate in names}
     close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
     if close:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from command_line import mottle_command, refused
 
@@ -135,3 +137,25 @@ def test_lint_names_every_value(data: Path, tmp_path: Path) -> None:
         for value in ("doctor", "farmer", "fisher", "baker"):
             assert f"Label: '{value}'" in found.output
     assert "is now 'mottle hierarchy lint'" in found.output
+
+
+def test_items_of_sets_are_the_values_of_a_column_of_sets(tmp_path: Path) -> None:
+    held = ["I20;J10", "J45", None, "I21;I20"]
+    lists = pa.array([None if each is None else each.split(";") for each in held])
+    pq.write_table(pa.table({"ill": lists, "age": [1, 2, 3, 4]}), tmp_path / "lists.parquet")
+    (tmp_path / "text.csv").write_text("".join(f"{each or ''}\n" for each in ["ill", *held]))
+    schema, tree = tmp_path / "mottle.toml", tmp_path / "tree.csv"
+    schema.write_text('[columns.ill]\nrole = "quasi-identifying"\nkind = "set"\n')
+    for file, words in (
+        ("lists.parquet", []),
+        ("text.csv", ["--item-separator", ";"]),
+        ("text.csv", ["--schema", schema]),
+    ):
+        read = ["--data", tmp_path / file, "--column", "ill", *words]
+        options = [*read, "--by", "prefixes", "--lengths", "1", "--overwrite"]
+        made = mottle_command("hierarchy", "new", tree, *options)
+        assert made.exit_code == 0, made.output
+        assert set(Hierarchy.read(tree).leaves) == {"I20", "I21", "J10", "J45"}
+        assert mottle_command("hierarchy", "lint", tree, *read).exit_code == 0
+        options = [*read, "--by", "mapping", "--to", "age", "--overwrite"]
+        refused(mottle_command("hierarchy", "new", tree, *options), 2, "ill", "sets of items")

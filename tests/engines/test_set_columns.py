@@ -66,6 +66,47 @@ def test_sets_are_released_by_every_engine(engine, travellers, guarantee, method
         assert release.count_items(item, column="visited").possible >= true
 
 
+def test_every_engine_publishes_the_same_nodes_of_a_hierarchy(engine, travellers) -> None:
+    held = [
+        None if each is None else [one for one in each if one and one != "\x1f"]
+        for each in travellers.column("visited").to_pylist()
+    ]  # a hierarchy takes no label of blanks
+    place = travellers.column_names.index("visited")
+    table = travellers.set_column(place, "visited", pa.array(held, pa.list_(pa.string())))
+    items = sorted({item for each in held for item in each or ()})
+    tree = mottle.Hierarchy.from_rows(
+        [(name, f"node {number // 4}", "*") for number, name in enumerate(items)]
+    )
+    schema = Schema.of(
+        quasi_identifying=["age", "sex", "visited"],
+        sensitive=["diagnosis"],
+        kinds={"visited": "set"},
+        hierarchies={"visited": tree},
+    )
+    options = {"method": "nh", "effort": 0, "seed": 1}
+    release = engine.anonymize(table, schema, KAnonymity(4), **options)
+    in_memory = mottle.anonymize(table, schema, KAnonymity(4), **options)
+    stated, expected = (one.certificate for one in (release, in_memory))
+    facts = {facts.name: facts for facts in expected.columns}["visited"]
+    assert facts.nodes
+    assert facts in stated.columns
+    assert stated.risk.before == expected.risk.before
+    assert [note for note in stated.notes if "nodes" in note] == [
+        note for note in expected.notes if "nodes" in note
+    ]
+    (column,) = (column for column in release.columns if column.name == "visited")
+    assert column.hierarchy == tree
+    women = [sex == "female" for sex in table.column("sex").to_pylist()]
+    for label in tree.labels:
+        below = set(tree.leaves_under(label))
+        true = sum(
+            woman and bool(below & set(each or ())) for woman, each in zip(women, held, strict=True)
+        )
+        answer = release.count({"visited": label, "sex": "female"})
+        assert answer.certain <= true <= answer.possible, label
+    assert mottle.audit_release(table, release, schema=schema).passed
+
+
 @pytest.mark.parametrize("as_text", [False, True])
 def test_a_streamed_release_of_sets_survives_the_audit(travellers, as_text, tmp_path: Path) -> None:
     plain = [

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import mottle
@@ -88,3 +89,9 @@ def test_what_cannot_be_learned_is_refused(release: mottle.Release, rows: pa.Tab
     uniform = mottle.anonymize(constant, schema, mottle.KAnonymity(3), seed=1)
     with pytest.raises(DataError, match="single value"):
         WorldsClassifier(LogisticRegression(), m=2).fit(uniform, "same")
+
+
+def test_models_that_are_not_fitted_say_so(rows: pa.Table):
+    for model in (WorldsClassifier(LogisticRegression()), WorldsRegressor(LinearRegression())):
+        with pytest.raises(NotFittedError):
+            model.predict(rows)

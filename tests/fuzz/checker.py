@@ -379,6 +379,10 @@ def _check_covered(
         values = list(stripped)  # spaces around numbers and dates do not count
     covers, key = _coverage(facts, kind, column.type, name, asked)
     keys = [None if value is None else key(value) for value in values]
+    if facts["form"] == "worlds" and name in asked.trees:
+        read = _in_one_notation if asked.from_text else str
+        rows = [[read(label) for label in row] for row in asked.trees[name]]
+        keys = _as_nodes(keys, [_read_worlds(cell, read) for cell in cells], rows)
     for cell, originals in zip(cells, edges.preimages, strict=True):
         for original in originals:
             require(covers(cell, keys[original]), f"a {facts['form']} does not cover a preimage")
@@ -488,15 +492,16 @@ def _in_one_notation(item: str) -> object:
 
 def _worlds_of(read: Callable[[str], object]) -> Callable[[Any, Any], bool]:
     """Possible worlds of values that are no text: the text of an item is read as a value."""
+    return lambda cell, value: _in_worlds(_read_worlds(cell, read), value)
 
-    def covers(cell: Any, value: Any) -> bool:
-        parts = {
-            part: None if cell[part] is None else {read(item) for item in cell[part]}
-            for part in ("base", "uncertain")
-        }
-        return _in_worlds({**cell, **parts}, value)
 
-    return covers
+def _read_worlds(cell: Any, read: Callable[[str], object]) -> Any:
+    """A cell with its items read as values."""
+    parts = {
+        part: None if cell[part] is None else {read(item) for item in cell[part]}
+        for part in ("base", "uncertain")
+    }
+    return {**cell, **parts}
 
 
 def _in_range(cell: Any, value: Any) -> bool:
@@ -702,18 +707,21 @@ def _check_two_tables(
 
 
 def _as_nodes(
-    sets: Sequence[frozenset[str]], cells: Sequence[Any], tree: Sequence[Sequence[str]]
-) -> Sequence[frozenset[str]]:
+    sets: Sequence[Any], cells: Sequence[Any], tree: Sequence[Sequence[Any]]
+) -> Sequence[Any]:
     """The sets of nodes: of those above an item, the release may name only one."""
     named = {name for cell in cells for part in ("base", "uncertain") for name in cell[part] or ()}
-    held = {item for each in sets for item in each}
-    node_of: dict[str, str] = {}
+    held = {item for each in sets for item in each or ()}
+    node_of: dict[object, object] = {}
     for item, *above in tree:
         found = {node for node in (item, *above) if node in named}
         require(len(found) <= 1 or item not in held, "an item is published as two nodes")
         node_of[item] = found.pop() if found else item
     require(named <= {node_of.get(item, item) for item in held}, "a node that nobody holds")
-    return [frozenset(node_of.get(item, item) for item in each) for each in sets]
+    return [
+        None if each is None else frozenset(node_of.get(item, item) for item in each)
+        for each in sets
+    ]
 
 
 def check_sets(

@@ -425,7 +425,13 @@ def column_options(
                     case "tree" if "*" not in texts and "" not in texts:
                         trees[name] = tree(texts if chance.random() < 0.9 else texts[1:], chance)
                     case "set":
-                        chosen |= {"kind": "set", "separator": chance.choice([";", ",", "|", " "])}
+                        separator = chance.choice([";", ",", "|", " "])
+                        chosen |= {"kind": "set", "separator": separator}
+                        rows = _tree_of_items(texts, separator, chance) if textual else []
+                        if rows:
+                            trees[name] = rows
+                            if chance.random() < 0.5:
+                                chosen["node_holders"] = chance.choice([1, 2, 5, 10**6, 0])
                     case "prefix" | "category" as kind:
                         chosen["kind"] = kind
             elif chance.random() < 0.04:
@@ -441,6 +447,15 @@ def tree(texts: list[str], chance: Random) -> list[list[str]]:
     """A hierarchy of two levels over these leaves."""
     groups = [f"group {place}" for place in range(1 + len(texts) // 3)]
     return [[text, chance.choice(groups), "*"] for text in texts] or [["x", "*"]]
+
+
+def _tree_of_items(texts: list[str], separator: str, chance: Random) -> list[list[str]]:
+    """Now and then a hierarchy of the items of sets, which may lack one."""
+    parts = {part.strip(" \t") for text in texts for part in text.split(separator)}
+    items = sorted(parts - {""})
+    if not items or "*" in items or chance.random() < 0.5:
+        return []
+    return tree(items if chance.random() < 0.9 else items[1:], chance)
 
 
 def _texts(column: pa.ChunkedArray) -> list[str | None]:

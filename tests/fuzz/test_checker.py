@@ -252,6 +252,29 @@ def test_set_of_nodes_that_the_items_are_not_below(tmp_path: Path) -> None:
         )
 
 
+def test_nodes_of_a_set_column_that_the_items_are_not_below(tmp_path: Path) -> None:
+    cells, rows = ["a", "b", "a;b", "c", "c", "c"], ["a;x;*", "b;x;*", "c;y;*"]
+    table = pa.table({"age": [1, 2, 3, 4, 5, 6], "ill": cells})
+    pq.write_table(table, tmp_path / "table.parquet")
+    (tmp_path / "items.csv").write_text("".join(f"{row}\n" for row in rows))
+    ended = command(
+        "anonymize", tmp_path / "table.parquet", "--qi", "age,ill", "--kind", "ill=set",
+        "--hierarchy", f"ill={tmp_path / 'items.csv'}", "--node-holders", "ill=3", "--k", 2,
+        "--seed", 1, "-o", tmp_path / "out", "--private", tmp_path / "links.parquet",
+        "--no-report",
+    )  # fmt: skip
+    assert ended.code == 0, ended.output
+    roles = dict.fromkeys(table.column_names, "quasi-identifying")
+    tree = [row.split(";") for row in rows]
+    given = (tmp_path / "out", tmp_path / "links.parquet")
+    check_release(*given, table, Asked(roles=roles, k=2, trees={"ill": tree}))
+    with pytest.raises(Wrong, match="cover a preimage"):
+        check_release(*given, table, Asked(roles=roles, k=2))
+    others = [*tree[:2], ["c", "x", "*"]]
+    with pytest.raises(Wrong, match="two nodes"):
+        check_release(*given, table, Asked(roles=roles, k=2, trees={"ill": others}))
+
+
 @pytest.mark.parametrize(
     ("separator", "text", "base", "others"),
     [

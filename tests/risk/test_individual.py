@@ -9,7 +9,7 @@ from scipy.stats import nbinom
 from mottle.risk import household_risk, individual_risk
 
 
-@pytest.mark.parametrize("frequency", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize("frequency", [1, 2, 3, 7, 29, 30, 40, 500])
 @pytest.mark.parametrize("chance", [0.9, 0.3, 0.02])
 def test_individual_risk_is_the_expected_inverse_of_a_negative_binomial(frequency, chance):
     """F − f failures before the f-th success, as Benedetti and Franconi have it."""

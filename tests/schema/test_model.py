@@ -148,13 +148,28 @@ def test_details_reach_their_columns(places: Hierarchy):
 
 
 def test_hierarchy_without_that_kind_is_refused(places: Hierarchy):
-    with pytest.raises(SchemaError, match="a hierarchy needs kind = 'hierarchy', not 'number'"):
+    with pytest.raises(SchemaError, match=r"needs kind = 'hierarchy' or 'set', not 'number'"):
         Schema.of(quasi_identifying=["a"], kinds={"a": "number"}, hierarchies={"a": places})
 
 
-def test_hierarchy_of_a_set_column_is_refused_with_the_way_out(places: Hierarchy):
-    with pytest.raises(SchemaError, match=r"not 'set': replace items.*anonymize-sets"):
-        Schema.of(quasi_identifying=["a"], kinds={"a": "set"}, hierarchies={"a": places})
+def test_sets_have_a_hierarchy_of_items(places: Hierarchy):
+    tree = {"a": places}
+    for options in (
+        {"kinds": {"a": "set"}},
+        {"separators": {"a": ";"}},
+        {"node_holders": {"a": 9}},
+    ):
+        schema = Schema.of(quasi_identifying=["a"], hierarchies=tree, **options)
+        assert (schema.columns[0].kind, schema.columns[0].hierarchy) == (Kind.SET, places)
+
+
+def test_the_number_of_holders_needs_a_hierarchy_and_is_one_or_more(places: Hierarchy):
+    with pytest.raises(SchemaError, match=r"'a': node_holders needs a hierarchy"):
+        Schema.of(quasi_identifying=["a"], node_holders={"a": 5})
+    with pytest.raises(SchemaError, match="node_holders"):
+        Schema.of(quasi_identifying=["a"], hierarchies={"a": places}, node_holders={"a": 0})
+    with pytest.raises(SchemaError, match=r"node_holders needs kind = 'set'"):
+        Schema.of(quasi_identifying=["a"], kinds={"a": "number"}, node_holders={"a": 5})
 
 
 # -------------------------------------------------------------------------------- covering

@@ -462,6 +462,26 @@ def test_a_file_written_as_in_germany_is_read_and_the_page_says_how(visit, tmp_p
     assert "First: what is promised" in here.page("run")
 
 
+def test_a_tree_of_the_items_of_a_column_of_sets_goes_into_the_schema(visit, tmp_path) -> None:
+    cells = ["I20;J10", "I21", "J45", "I20", "J10;J45", "I21"] * 5
+    lines = "".join(f"{20 + place % 3},{cell}\n" for place, cell in enumerate(cells))
+    (tmp_path / "ill.csv").write_text("age,ill\n" + lines)
+    columns = '[columns.age]\nrole = "quasi-identifying"\n[columns.ill]\n'
+    (tmp_path / "mottle.toml").write_text(columns + 'role = "quasi-identifying"\nkind = "set"\n')
+    here = visit(tmp_path / "ill.csv")
+    here.post("/values/show", column=1)
+    here.post("/values/build", by="prefixes", words="1")
+    column = here.studio.project.schema().columns[1]
+    assert str(column.kind) == "set"
+    assert set(column.hierarchy.leaves) == {"I20", "I21", "J10", "J45"}
+    assert "similarity" not in here.page("values")
+    here.post("/values/example")
+    assert '<ul class="cells">' in here.page("values")
+    here.post("/values/without")
+    column = here.studio.project.schema().columns[1]
+    assert (str(column.kind), column.hierarchy) == ("set", None)
+
+
 def test_trees_and_steps_of_values_go_into_the_schema_and_are_undone(visit, people) -> None:
     here = visit(people / "people.csv")
     before = here.studio.project.state.toml

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,6 +34,23 @@ def test_python_can_call_an_inner_kernel_before_and_after_a_kernel_has() -> None
     assert _two_more(integers) == 5
     assert _one_more(integers) == 4
     assert _one_more(floats) == 2.5
+
+
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+def test_a_damaged_file_of_the_cache_is_made_again(ending: str) -> None:
+    numbers = np.array([1.5])
+    assert _two_more(numbers) == 3.5
+    kept = Path(_two_more.stats.cache_path)
+    files = list(kept.glob(f"test_compiled._two_more-*{ending}"))
+    assert files
+    for file in files:
+        file.write_bytes(file.read_bytes()[:10])
+    again = kernel(_two_more.py_func)
+    assert again(numbers) == 3.5
+    assert not again.stats.cache_hits
+    once_more = kernel(_two_more.py_func)
+    assert once_more(numbers) == 3.5
+    assert once_more.stats.cache_hits
 
 
 def test_only_the_decorators_call_numba() -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # the registry alone is read by runs that play nobody
 
     PlayFunction = Callable[[View, Evidence], Iterator[Outcome]]
 
+SECONDS = 10.0  # of an adversary that does not say how long it takes
+
 
 @dataclass(frozen=True)
 class Adversary:
@@ -33,6 +35,9 @@ class Adversary:
     judged : bool
         Whether guarantees are about what it does. Certificates do not name the others: that a
         guarantee held says nothing about them.
+    seconds : float
+        About how long playing it takes for a million people, where it can be played: progress is
+        estimated by it.
     """
 
     name: str
@@ -40,6 +45,7 @@ class Adversary:
     assumes: str
     play: PlayFunction
     judged: bool = True
+    seconds: float = SECONDS
 
 
 ADVERSARIES: Registry[Adversary] = Registry(
@@ -48,7 +54,7 @@ ADVERSARIES: Registry[Adversary] = Registry(
 
 
 def register(
-    name: str, *, title: str, assumes: str, judged: bool = True
+    name: str, *, title: str, assumes: str, judged: bool = True, seconds: float = SECONDS
 ) -> Callable[[PlayFunction], PlayFunction]:
     """Make the decorated function an adversary of every audit.
 
@@ -66,6 +72,8 @@ def register(
         What the adversary is assumed to know.
     judged : bool
         False if no guarantee is about what the adversary does; its outcomes have no verdict.
+    seconds : float
+        About how long playing it takes for a million people, for estimates of the time left.
 
     Returns
     -------
@@ -74,7 +82,7 @@ def register(
     """
 
     def add(play: PlayFunction) -> PlayFunction:
-        ADVERSARIES.add(Adversary(name, title, assumes, play, judged))
+        ADVERSARIES.add(Adversary(name, title, assumes, play, judged, seconds))
         return play
 
     return add

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +31,7 @@ from mottle.release.links import Links
 from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Schema, Unit
+from mottle.utils.steps import Announced, Step
 
 SAMPLE = 1_000_000  # the number of people up to which everybody is examined
 
@@ -49,6 +50,7 @@ def audit_release(
     seed: int = 0,
     earlier: Sequence[object] = (),
     same: str | None = None,
+    on_progress: Callable[[Step], None] | None = None,
 ) -> AuditReport:
     """Play adversaries against a release.
 
@@ -88,6 +90,8 @@ def audit_release(
     same : str, optional
         The column of the originals that says who is who in several releases. Without it, links of
         releases over time say it, or else row numbers.
+    on_progress : callable, optional
+        Called with a `Step` when each adversary begins.
 
     Returns
     -------
@@ -147,7 +151,14 @@ def audit_release(
     )
     findings: list[Finding] = []
     seconds: dict[str, float] = {}
+    people = max(min(table.num_rows, int(sample)), 1) / 1_000_000
+    steps = Announced(
+        on_progress,
+        [adversary.name for adversary in selected],
+        [adversary.seconds * people for adversary in selected],
+    )
     for adversary in selected:
+        steps.begin(adversary.name)
         began = time.perf_counter()
         findings += [
             Finding.of(adversary.name, adversary.title, adversary.assumes, outcome)
@@ -192,8 +203,8 @@ def _read(
             "Give a Release, its folder or one of its files.",
         )
     of_sets = isinstance(released, SetReleaseData)
+    _check_hierarchies(released)
     if of_sets:
-        _check_hierarchy(released)
         table = _read_sets(original)
     else:
         table = as_table(original, reading or released.reading)
@@ -203,16 +214,16 @@ def _read(
     return table, described, released, schema
 
 
-def _check_hierarchy(released: ReleaseData) -> None:
+def _check_hierarchies(released: ReleaseData) -> None:
     """Raise `UsageError` if sets hold nodes and the release does not say what is below them."""
-    certified = released.certified
-    nodes = certified is not None and certified.columns and certified.columns[0].nodes
-    column = released.columns[0]
-    if nodes and column.hierarchy is None:
-        raise UsageError(
-            f"The release does not carry the hierarchy of column '{column.name}'.",
-            "Read it from release.parquet, which does.",
-        )
+    certified = () if released.certified is None else released.certified.columns
+    of_nodes = {column.name for column in certified if column.nodes}
+    for column in released.columns:
+        if column.name in of_nodes and column.hierarchy is None:
+            raise UsageError(
+                f"The release does not carry the hierarchy of column '{column.name}'.",
+                "Read it from release.parquet, which does.",
+            )
 
 
 def _read_sets(original: object) -> pa.Table:

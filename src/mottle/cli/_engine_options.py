@@ -235,8 +235,16 @@ class TimeEstimate:
             return ""
         done = progress.share - self._share
         left = (now - self._began) * (1 - progress.share) / done if done > 0 else 0.0
-        rest = f", about {duration(left)} left" if left >= 1 else ""
-        return f" {progress.share:.0%}{rest}"
+        return f" {progress.share:.0%}{time_left(left)}"
+
+
+def time_left(seconds: float | None) -> str:
+    """Write about how long something will still take, if that is known and worth saying.
+
+    >>> time_left(42), time_left(0.3), time_left(None)
+    (', about 42 s left', '', '')
+    """
+    return "" if seconds is None or seconds < 1 else f", about {duration(seconds)} left"
 
 
 def duration(seconds: float) -> str:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TimeElapsedColumn
 from rich.progress import Progress as ProgressBar
+from rich.table import Column
+from rich.text import Text
 
 from mottle.cli import _jit_cache
 from mottle.cli._console import Console
-from mottle.cli._engine_options import TimeEstimate, duration
+from mottle.cli._engine_options import TimeEstimate, duration, time_left
 from mottle.pipeline.progress import Progress
 from mottle.utils.progress_lines import is_asked, tell_progress
+from mottle.utils.steps import Step, StepTimes
 
 err = Console(stderr=True)
 
 _COMPILING = ("arrange", "sort", "cut", "chunks", "preview")  # first stages that may call kernels
 _INTERVAL = 30.0  # seconds between lines where there is no terminal
+_LOOK = 5.0  # seconds after which it is looked whether a line is due
 _TOLD = 0.1  # seconds between lines of JSON about the same stage
 _MEASURED = 0.5  # and between those for which the loss has to be measured
 KEEPS_BEST = "Ctrl-C keeps the best so far."
@@ -71,18 +76,7 @@ def progress_bar(
     waiting = not _jit_cache.done_before()
     words = ProgressWords(seconds, keeps_best)
     telling = Telling()
-    lines = ProgressLines(lambda text: err.print(text, highlight=False, markup=False))
-    bar = ProgressBar(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        TimeElapsedColumn(),
-        console=err,
-        transient=True,
-        disable=not err.is_terminal,
-    )
-    with bar:
-        task = bar.add_task(_WORDS["read"], total=None)
+    with shown(_WORDS["read"]) as show:
 
         def on_progress(progress: Progress) -> None:
             nonlocal waiting
@@ -94,12 +88,102 @@ def progress_bar(
             text, share = words.of(progress)
             if is_asked():
                 telling.of(progress, words.alone(progress), share)
-            bar.tasks[0].total = None if share is None else 1.0  # without a share, it pulses
-            bar.update(task, description=text, completed=share or 0.0)
-            if bar.disable:
-                lines.show(text)
+            if progress.step is None:
+                show(lambda: text, share)
+            else:
+                show(lambda: words.of(progress)[0], share)
 
         yield on_progress
+
+
+@contextmanager
+def steps_bar(first: str, *, each: bool = False) -> Iterator[Callable[[Step], None]]:
+    """Show the steps of a command with the time that is left.
+
+    Parameters
+    ----------
+    first : str
+        What the command does before its first step.
+    each : bool
+        Whether a log has a line for every step, and not only now and then.
+
+    Yields
+    ------
+    callable
+        To be called with every `Step`.
+    """
+    words = StepWords()
+    with shown(first, each=each) as show:
+
+        def on_progress(step: Step) -> None:
+            text = words.of(step)
+            if is_asked():
+                tell_progress("steps", text, step.share, None)
+            show(lambda: words.of(step), step.share)
+
+        yield on_progress
+
+
+@contextmanager
+def shown(
+    first: str, *, each: bool = False
+) -> Iterator[Callable[[Callable[[], str], float | None], None]]:
+    """Show what a command does: a bar on a terminal, a line now and then in a log.
+
+    Yields
+    ------
+    callable
+        To be called with a function that says what is done, with the time left by then, and with
+        the share that is done if it is known.
+    """
+    saying: list[Callable[[], str]] = [lambda: first]
+    lines = ProgressLines(lambda text: err.print(text, highlight=False, markup=False))
+    bar = ProgressBar(
+        SpinnerColumn(),
+        _Said(saying),
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )
+    with bar, lines.due(saying, needed=bar.disable):
+        task = bar.add_task("", total=None)
+
+        def show(say: Callable[[], str], share: float | None) -> None:
+            saying[0] = say
+            bar.tasks[0].total = None if share is None else 1.0  # without a share, it pulses
+            bar.update(task, completed=share or 0.0)
+            if bar.disable and each:
+                lines.write(say())
+            elif bar.disable:
+                lines.show(say())
+
+        yield show
+
+
+class _Said(ProgressColumn):
+    """What is done, as it is said at the time it is shown."""
+
+    def __init__(self, saying: list[Callable[[], str]]) -> None:
+        super().__init__(table_column=Column(no_wrap=True))
+        self._saying = saying
+
+    def render(self, task: Task) -> Text:
+        """Return what is done."""
+        return Text(self._saying[0]())
+
+
+@dataclass
+class StepWords:
+    """Says in plain words what a command is at, and how long the rest will take."""
+
+    times: StepTimes = field(default_factory=StepTimes)
+
+    def of(self, step: Step) -> str:
+        """Return the number of the step, what it does, and the time that is left if it is known."""
+        rest = time_left(self.times.left(step))
+        return f"{step.number} of {len(step.sorts)}: {step.words}{rest}"
 
 
 @dataclass
@@ -110,11 +194,16 @@ class ProgressWords:
     keeps_best: bool = False
     now: Callable[[], float] = time.monotonic
     estimate: TimeEstimate = field(default_factory=TimeEstimate)
+    steps: StepTimes = field(default_factory=StepTimes)
     began: float | None = None  # when improving began
 
     def of(self, progress: Progress) -> tuple[str, float | None]:
         """Return the words, and the share of the stage that is done if it is known."""
-        share, rest = progress.share, self.estimate.of(progress)
+        share = progress.share
+        if progress.step is not None:
+            rest = time_left(self.steps.left(progress.step))
+        else:
+            rest = self.estimate.of(progress)
         if _is_improving(progress):
             rest, share = self._improving()
         loss = "" if progress.gcp is None else f", loss {progress.gcp:.4f}"
@@ -182,12 +271,36 @@ class ProgressLines:
     interval: float = _INTERVAL
     began: float | None = None
     last: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def show(self, text: str) -> None:
         """Write the text with the time since the beginning, unless the last line is recent."""
-        now = self.now()
-        if self.began is None:
-            self.began = self.last = now
-        if now - self.last >= self.interval:
-            self.last = now
-            self.write(f"{text} ({duration(now - self.began)})")
+        with self.lock:
+            now = self.now()
+            if self.began is None:
+                self.began = self.last = now
+            if now - self.last >= self.interval:
+                self.last = now
+                self.write(f"{text} ({duration(now - self.began)})")
+
+    @contextmanager
+    def due(self, saying: list[Callable[[], str]], *, needed: bool) -> Iterator[None]:
+        """Write lines also while nothing is reported for a long time."""
+        if not needed:
+            yield
+            return
+        ended = threading.Event()
+        self.began = self.last = self.now()
+
+        def look() -> None:
+            while not ended.wait(_LOOK):
+                with suppress(OSError, ValueError):  # nobody reads any more
+                    self.show(saying[0]())
+
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()

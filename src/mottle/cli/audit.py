@@ -8,6 +8,7 @@ import typer
 from mottle.audit.earlier import EarlierRelease
 from mottle.cli._audit_report import BROKEN, show_report
 from mottle.cli._console import Console, print_json
+from mottle.cli._progress import steps_bar
 from mottle.cli.commands import Audit
 from mottle.errors import UsageError
 from mottle.io.link_file import LinkFile
@@ -21,18 +22,20 @@ from mottle.schema.reading import ReadOptions
 def run(command: Audit) -> None:
     """Run adversaries against a release; exit code 6 if its guarantee is broken."""
     schema = command.columns.schema if command.columns.given else None
-    report = audit_and_replay(
-        _original(command, command.original),
-        command.release,
-        schema=schema,
-        private=command.private,
-        guarantee=command.guarantee.guarantee,
-        adversaries=command.adversary or None,
-        sample=command.sample,
-        seed=command.seed,
-        earlier=_earlier(command),
-        same=command.earlier.same,
-    )
+    with steps_bar("Reading original and release") as on_progress:
+        report = audit_and_replay(
+            _original(command, command.original),
+            command.release,
+            schema=schema,
+            private=command.private,
+            guarantee=command.guarantee.guarantee,
+            adversaries=command.adversary or None,
+            sample=command.sample,
+            seed=command.seed,
+            earlier=_earlier(command),
+            same=command.earlier.same,
+            on_progress=on_progress,
+        )
     if command.as_json:
         print_json(report.to_json())
     else:

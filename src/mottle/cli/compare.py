@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 
 import pyarrow.csv
 from rich import box
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from mottle.cli._console import Console, print_json
-from mottle.cli._engine_options import duration
+from mottle.cli._progress import steps_bar
 from mottle.cli.commands import Compare
 from mottle.cli.options.guarantees import words_of
 from mottle.comparison.compare import Comparison, compare
 from mottle.comparison.html import check_charts, comparison_html
-from mottle.comparison.progress import Step, StepTimes
 from mottle.io.atomic_write import ensure_absent, staged
 from mottle.utils.option_values import as_pairs
 
@@ -38,11 +34,9 @@ def run(command: Compare) -> None:
     check_charts()
     output = command.output
     ensure_absent(output, [CSV, HTML], overwrite=command.overwrite)
-    table = command.source.read(command.data, command.columns.schema.reading)
-    err = Console(stderr=True)
-    with show_progress(err) as on_progress:
+    with steps_bar("Reading the table", each=True) as on_progress:
         found = compare(
-            table,
+            command.source.read(command.data, command.columns.schema.reading),
             command.columns.schema,
             command.guarantees.guarantees,
             words_of(command.methods),
@@ -61,30 +55,6 @@ def run(command: Compare) -> None:
         return
     show_comparison(found, Console())
     Console().print(f"Wrote {output / CSV} and {output / HTML}.", highlight=False, soft_wrap=True)
-
-
-@contextmanager
-def show_progress(err: Console) -> Iterator[Callable[[Step], None]]:
-    """Show the steps with the time that is left: a bar on a terminal, a line per step in a log."""
-    times = StepTimes()
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        shown = bar.add_task("prepare", total=1.0)
-
-        def on_progress(step: Step) -> None:
-            left = times.left(step)
-            rest = "" if left is None else f", about {duration(left)} left"
-            text = f"{step.number} of {len(step.sorts)}: {step.words}{rest}"
-            bar.update(shown, description=text, completed=step.share)
-            if bar.disable:
-                err.print(text, markup=False, highlight=False, soft_wrap=True)
-
-        yield on_progress
 
 
 def show_comparison(found: Comparison, out: Console) -> None:

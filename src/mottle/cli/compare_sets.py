@@ -10,9 +10,9 @@ from rich import box
 from rich.table import Table
 
 from mottle.cli._console import Console, print_json
+from mottle.cli._progress import steps_bar
 from mottle.cli._sources import read_source_of_sets
 from mottle.cli.commands import CompareSets
-from mottle.cli.compare import show_progress
 from mottle.cli.options.guarantees import words_of
 from mottle.comparison.set_methods import SetMethodsComparison, compare_set_methods
 from mottle.hierarchy.tree import Hierarchy
@@ -33,14 +33,12 @@ _HEADINGS = {
 def run(command: CompareSets) -> None:
     """Run methods under every guarantee and write compare.csv."""
     ensure_absent(command.output, [CSV], overwrite=command.overwrite)
-    sets = read_source_of_sets(command.data, command.source, command.encoding)
     hierarchy = None
     if command.item_hierarchy is not None:
         hierarchy = Hierarchy.read(command.item_hierarchy)
-    err = Console(stderr=True)
-    with show_progress(err) as on_progress:
+    with steps_bar("Reading the sets", each=True) as on_progress:
         found = compare_set_methods(
-            sets,
+            read_source_of_sets(command.data, command.source, command.encoding),
             command.guarantees.guarantees,
             words_of(command.methods),
             seed=command.seed,

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from mottle.cli._console import Console, print_json
+from mottle.cli._progress import steps_bar
 from mottle.cli.commands import Evaluate
 from mottle.cli.options.guarantees import words_of
 from mottle.evaluation.measures import Evaluation, evaluate
@@ -36,29 +37,33 @@ _WORDS = {
 
 def run(command: Evaluate) -> None:
     """Measure a release against its original."""
-    release = _with_links(command.release, command.private)
-    remembered = None if command.private is None else LinkFile(command.private).reading
-    typed = command.source.options
-    reading = typed if remembered is None else typed.over(remembered)
-    table = command.source.read(command.original, reading)
-    original, _ = original_of(table, release.certified)
-    check_original(original, release, None if release.links is None else release.links.fingerprint)
-    found = evaluate(
-        original,
-        release,
-        label=command.label,
-        other=None
-        if command.against is None
-        else _with_links(command.against, command.against_private),
-        conditions=command.conditions,
-        selectivity=command.selectivity,
-        number=command.number,
-        prefix=command.prefix,
-        singles=words_of(command.singles),
-        level=command.level,
-        fit=command.fit,
-        seed=command.seed,
-    )
+    with steps_bar("Reading release and original") as on_progress:
+        release = _with_links(command.release, command.private)
+        remembered = None if command.private is None else LinkFile(command.private).reading
+        typed = command.source.options
+        reading = typed if remembered is None else typed.over(remembered)
+        table = command.source.read(command.original, reading)
+        original, _ = original_of(table, release.certified)
+        check_original(
+            original, release, None if release.links is None else release.links.fingerprint
+        )
+        found = evaluate(
+            original,
+            release,
+            label=command.label,
+            other=None
+            if command.against is None
+            else _with_links(command.against, command.against_private),
+            conditions=command.conditions,
+            selectivity=command.selectivity,
+            number=command.number,
+            prefix=command.prefix,
+            singles=words_of(command.singles),
+            level=command.level,
+            fit=command.fit,
+            seed=command.seed,
+            on_progress=on_progress,
+        )
     if command.as_json:
         print_json(json.dumps(asdict(found), indent=2))
     else:

@@ -17,15 +17,19 @@ from mottle.cli._terminal import out
 from mottle.cli.commands import Hierarchy as Command
 from mottle.cli.options.data import SourceOptions
 from mottle.encoding import encode
-from mottle.errors import DataError, SchemaError, StorageError, did_you_mean
+from mottle.encoding.set_columns import held_items
+from mottle.errors import DataError, SchemaError, StorageError, UsageError, did_you_mean
 from mottle.hierarchy import arx, builders, formats, validation
 from mottle.hierarchy.tree import Hierarchy
-from mottle.schema.model import Column, Role, Schema
+from mottle.io.read_sets import check_holds_sets, checked_separator
+from mottle.itemsets.arrow import is_list
+from mottle.schema.model import SEPARATOR, Column, Kind, Role, Schema
 from mottle.schema.reading import ReadOptions
 from mottle.utils.arrow import as_text
 from mottle.utils.option_values import as_names, as_number, as_whole
 
 _OF_COUNTS = ("quantiles", "frequency", "similarity")  # look at how often values occur
+_BY_ROW = ("similarity", "mapping")  # look at other columns of the same row
 
 
 def run(command: Command) -> None:
@@ -49,7 +53,13 @@ def _new(command: Command) -> None:
     if command.by in _OF_COUNTS or command.by == "mapping":
         _refuse_sensitive(command.schema_file, [command.column, *beside, *as_names(command.to)])
     table = command.source.read(command.data, _remembered(command))
-    values = _texts(table, command.column)
+    separator = _separator(command)
+    values = _texts(table, command.column, separator)
+    if command.by in _BY_ROW and _holds_sets(table, command.column, separator):
+        raise UsageError(
+            f"--by {command.by} goes by rows, and column '{command.column}' holds sets of items.",
+            "Give a table with one row per item; or use another rule, such as --by prefixes.",
+        )
     hierarchy = _built(command, table, values, beside)
     hierarchy.write(command.file, layout=command.layout)
     depth = hierarchy.ancestors.shape[1]
@@ -139,9 +149,27 @@ def _column(table: pa.Table, name: str) -> pa.ChunkedArray:
     return table.column(name)
 
 
-def _texts(table: pa.Table, name: str) -> list[str | None]:
-    """The cells of a column as the leaves that stand for them."""
+def _separator(command: Command) -> str | None:
+    """What separates the items of a column of text that holds sets; None if it holds none."""
+    if command.item_separator is not None or command.schema_file is None:
+        return checked_separator(command.item_separator)
+    stated = {each.name: each for each in Schema.read(command.schema_file).columns}
+    column = stated.get(command.column or "")
+    if column is None or column.kind != Kind.SET:
+        return None
+    return column.separator or SEPARATOR
+
+
+def _holds_sets(table: pa.Table, name: str, separator: str | None) -> bool:
+    return is_list(_column(table, name).type) or separator is not None
+
+
+def _texts(table: pa.Table, name: str, separator: str | None = None) -> list[str | None]:
+    """The cells of a column as the leaves that stand for them; of sets their items."""
     values = _column(table, name)
+    if _holds_sets(table, name, separator):
+        check_holds_sets(values.type, name, separator or SEPARATOR, "the table")
+        return held_items(values, name, separator)
     encode.kind_of(values.type, Column(name=name, role=Role.SENSITIVE))
     texts: list[str | None] = as_text(values, name).to_pylist()
     return texts
@@ -241,6 +269,7 @@ def _lint(command: Command) -> None:
         command.source,
         as_json=command.as_json,
         remembered=_remembered(command),
+        separator=_separator(command),
     )
 
 
@@ -252,11 +281,12 @@ def lint(
     *,
     as_json: bool,
     remembered: ReadOptions | None = None,
+    separator: str | None = None,
 ) -> None:
     """List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used."""
     values = None
     if data is not None and column is not None:
-        texts = _texts(source.read(data, remembered), column)
+        texts = _texts(source.read(data, remembered), column, separator)
         values = list(dict.fromkeys(text for text in texts if text is not None))
     findings = validation.lint(_rows(file), values=values, name=file.name)
     errors = [found for found in findings if found.severity is validation.Severity.ERROR]

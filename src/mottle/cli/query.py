@@ -14,7 +14,7 @@ from mottle.io.read_table import read_table
 from mottle.pipeline.release import Release, read_release
 from mottle.queries.engine import FITS
 from mottle.queries.estimate import with_error
-from mottle.queries.sql.answer import notes
+from mottle.queries.sql.answer import doubts_of, notes
 from mottle.queries.sql.plain import cell_macros
 from mottle.release.formula_guard import guarded_table
 
@@ -65,6 +65,8 @@ def _show(answer: pa.Table, command: Query, *, is_estimate: bool) -> None:
         show_answer(_for_people(answer) if is_estimate else answer, out)
         if is_estimate:
             out.print(_LEGENDS[command.fit], highlight=False)
+            for doubt in doubts_of(answer):
+                out.print(f"Unreliable: {doubt}.", markup=False, highlight=False)
 
 
 _LEGENDS = {

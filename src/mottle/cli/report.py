@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from mottle.audit.earlier import described_by
 from mottle.cli._console import Console
+from mottle.cli._progress import steps_bar
 from mottle.cli.commands import Report
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.atomic_write import staged
@@ -33,6 +35,7 @@ from mottle.report import EXAMPLES, Owner, report_html
 from mottle.schema.context import Context
 from mottle.schema.model import Schema
 from mottle.schema.reading import ReadOptions
+from mottle.utils.steps import Step
 
 
 def run(command: Report) -> None:
@@ -43,6 +46,25 @@ def run(command: Report) -> None:
     place = command.output or release / REPORT
     if command.original is not None:
         check_private_path(place, release, overwrite=command.overwrite)
+    with steps_bar("Reading the release") as on_progress:
+        page, certificate, owner = _page(command, on_progress)
+    written = [place.name, *([] if command.context_file is None else [CERTIFICATE])]
+    with staged(place.parent, written, overwrite=command.overwrite) as stage:
+        if command.context_file is not None:
+            write_certificate(certificate, stage)
+        if owner is None:
+            (stage / place.name).write_text(page, encoding="utf-8")
+        else:
+            write_secretly(page, stage / place.name)
+    kind = "" if owner is None else " It is for the owner only: keep it secret."
+    Console().print(f"Wrote {place}.{kind}", highlight=False, soft_wrap=True)
+
+
+def _page(
+    command: Report, on_progress: Callable[[Step], None]
+) -> tuple[str, Certificate, Owner | None]:
+    """The page, the certificate that it is about, and what only the owner adds."""
+    release = command.release
     found = load_any_release(release, in_memory=False)
     certificate = _certificate(command, found)
     links = None if command.private is None else LinkFile(command.private)
@@ -66,23 +88,14 @@ def run(command: Report) -> None:
             check_original(compared, found, None if links is None else links.fingerprint)
         owner = Owner(table, source=command.source.arguments(command.original), examples=people)
     try:
-        page = report_html(found, certificate, owner)
+        page = report_html(found, certificate, owner, on_progress)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError(
             f"{release}: the certificate contradicts itself or the release"
             f" ({type(error).__name__} while the report was made).",
             "If mottle wrote the folder and nobody changed it, please report this as a defect.",
         ) from error
-    written = [place.name, *([] if command.context_file is None else [CERTIFICATE])]
-    with staged(place.parent, written, overwrite=command.overwrite) as stage:
-        if command.context_file is not None:
-            write_certificate(certificate, stage)
-        if owner is None:
-            (stage / place.name).write_text(page, encoding="utf-8")
-        else:
-            write_secretly(page, stage / place.name)
-    kind = "" if owner is None else " It is for the owner only: keep it secret."
-    Console().print(f"Wrote {place}.{kind}", highlight=False, soft_wrap=True)
+    return page, certificate, owner
 
 
 def _certificate(command: Report, release: ReleaseData) -> Certificate:

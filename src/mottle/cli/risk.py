@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 
 from mottle.cli._console import Console, print_json
+from mottle.cli._progress import steps_bar
 from mottle.cli.commands import Risk
 from mottle.risk import RiskReport, measure_risk
 
@@ -12,16 +13,18 @@ from mottle.risk import RiskReport, measure_risk
 def run(command: Risk) -> None:
     """Measure the risk of a table and of its release, and print it."""
     schema = command.columns.schema if command.columns.given else None
-    report = measure_risk(
-        command.source.read(command.data, None if schema is None else schema.reading),
-        schema,
-        release=command.release,
-        population=command.population,
-        population_size=command.population_size,
-        household=command.household,
-        threshold=command.threshold,
-        largest=command.largest,
-    )
+    with steps_bar("Reading the table") as on_progress:
+        report = measure_risk(
+            command.source.read(command.data, None if schema is None else schema.reading),
+            schema,
+            release=command.release,
+            population=command.population,
+            population_size=command.population_size,
+            household=command.household,
+            threshold=command.threshold,
+            largest=command.largest,
+            on_progress=on_progress,
+        )
     if command.as_json:
         print_json(report.to_json(values=command.show_values))
     else:

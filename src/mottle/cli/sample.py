@@ -6,6 +6,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from mottle.cli._console import Console
+from mottle.cli._progress import steps_bar
 from mottle.cli.commands import FORMATS, Sample
 from mottle.errors import UsageError, did_you_mean
 from mottle.io.atomic_write import staged
@@ -20,8 +21,11 @@ def run(command: Sample) -> None:
         raise UsageError(
             f"There is no format '{command.format_}'.", did_you_mean(command.format_, FORMATS)
         )
-    published = read_release(command.release)
-    drawn = published.sample(command.tables, seed=command.seed, fit=command.fit)
+    with steps_bar("Reading the release") as on_progress:
+        published = read_release(command.release)
+        drawn = published.sample(
+            command.tables, seed=command.seed, fit=command.fit, on_progress=on_progress
+        )
     if command.format_ == "csv":
         drawn = [sets_as_text(table, published.columns) for table in drawn]
     names = [f"sample-{number}.{command.format_}" for number in range(1, len(drawn) + 1)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 
 import pyarrow as pa
 import typer
 
 from mottle.audit.earlier import described_by
 from mottle.cli._console import Console
+from mottle.cli._progress import err, steps_bar
 from mottle.cli.commands import Verify
 from mottle.errors import DataError, MottleError, StorageError
 from mottle.io.atomic_write import staged
@@ -23,6 +25,7 @@ from mottle.itemsets.data import ItemSets
 from mottle.release.data import ReleaseData
 from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
+from mottle.utils.steps import Announced, Step
 from mottle.verification.evidence import PROGRAM, program_text, write_evidence
 from mottle.verification.verify_release import Wrong, check_all
 
@@ -88,16 +91,56 @@ def _check_cells(command: Verify, release: ReleaseData, say: _Lines) -> None:
     """Write the evidence, into the folder that is named or one that is removed, and check it."""
     assert command.private is not None
     links = LinkFile(command.private)
-    original = _original(command, release, links)
-    if command.export is not None:
-        write_evidence(release, original, links, command.export, overwrite=command.overwrite)
-        check_all(command.release, command.export, say)
-        return
-    root = work_folder(published=command.release)
-    note = {"command": f"verify {command.release}", "target": f"verify {command.release}"}
-    with temporary_run_folder(root, note) as place:
-        write_evidence(release, original, links, place / "evidence")
-        check_all(command.release, place / "evidence", say)
+    held: list[tuple[str, object]] = []  # lines that would break the bar of a terminal
+    try:
+        with steps_bar("Reading the original") as on_progress:
+            original = _original(command, release, links)
+            steps = _Steps(on_progress, release, held.append if err.is_terminal else None, say)
+            if command.export is not None:
+                place, overwrite = command.export, command.overwrite
+                write_evidence(release, original, links, place, overwrite=overwrite)
+                check_all(command.release, place, steps)
+                return
+            root = work_folder(published=command.release)
+            note = {"command": f"verify {command.release}", "target": f"verify {command.release}"}
+            with temporary_run_folder(root, note) as folder:
+                write_evidence(release, original, links, folder / "evidence")
+                check_all(command.release, folder / "evidence", steps)
+    finally:
+        for what, found in held:
+            say(what, found)
+
+
+class _Steps:
+    """Announces what is checked next whenever the program says what holds."""
+
+    def __init__(
+        self,
+        on_progress: Callable[[Step], None],
+        release: ReleaseData,
+        hold: Callable[[tuple[str, object]], None] | None,
+        say: _Lines,
+    ) -> None:
+        self._hold = hold
+        self._say = say
+        self._last = ""
+        self._columns = len(release.columns)
+        sorts = ("evidence", "files", *["column"] * self._columns)
+        self._steps = Announced(on_progress, sorts)
+        self._steps.begin("evidence", "Writing what is checked")
+
+    def __call__(self, what: str, found: object) -> None:
+        if self._hold is None:
+            self._say(what, found)
+        else:
+            self._hold((what, found))
+        if what == "checksums":
+            self._steps.begin("files", "Reading what is checked")
+        elif what != self._last:  # of a capped column two things are said
+            self._columns -= 1
+            if self._columns >= 0:
+                self._steps.begin("column", "Checking every cell")
+        self._last = what
 
 
 def _original(command: Verify, release: ReleaseData, links: LinkFile) -> pa.Table | ItemSets:

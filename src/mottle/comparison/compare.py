@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from mottle import methods
 from mottle.audit import audit_release
 from mottle.comparison.other_tools import Released, loss_of_release, read_releases
-from mottle.comparison.progress import Step
 from mottle.encoding.encode import encode
 from mottle.encoding.people import People
 from mottle.encoding.set_columns import sets_as_lists
@@ -35,6 +34,7 @@ from mottle.release.per_person import one_row_per_person
 from mottle.release.publish import check_publishable
 from mottle.schema.model import Representation, Role, Schema, Unit
 from mottle.utils.html import html_table_of
+from mottle.utils.steps import Step
 
 PRIVBAYES = "privbayes"
 ORIGINAL = "original"

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, fields, replace
 import numpy as np
 import pyarrow as pa
 
-from mottle.comparison.progress import Step
 from mottle.errors import GuaranteeError, UsageError
 from mottle.evaluation.k_to_the_m import ItemTree, check_m, k_to_the_m
 from mottle.evaluation.set_query_accuracy import ItemIndex
@@ -24,6 +23,7 @@ from mottle.queries.conditions import Condition
 from mottle.queries.estimate import Estimates
 from mottle.typing import BoolArray, Float64Array, Int64Array
 from mottle.utils.html import html_table_of
+from mottle.utils.steps import Step
 
 __all__ = ["K_TO_THE_M", "SetMethodsComparison", "SetMethodsRow", "compare_set_methods"]
 

@@ -27,3 +27,14 @@ def sets_as_lists(table: pa.Table, schema: Schema) -> pa.Table:
             lists = sorted_lists(values, column.name, column.separator or SEPARATOR)
             table = table.set_column(table.column_names.index(column.name), column.name, lists)
     return table
+
+
+def held_items(values: pa.ChunkedArray, name: str, separator: str | None) -> list[str | None]:
+    """Return the items of all sets of a column, each as often as a set holds it.
+
+    >>> held_items(pa.chunked_array([["b;a", None, "a"]]), "x", None)
+    ['a', 'b', 'a']
+    """
+    sets = read_sets(values, name, separator or SEPARATOR)
+    items: list[str | None] = sets.names.take(pa.array(sets.items)).to_pylist()
+    return items

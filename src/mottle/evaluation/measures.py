@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,16 @@ from mottle.loss.graph_measures import (
 from mottle.release.data import ReleaseData
 from mottle.schema.model import Role
 from mottle.typing import Int32Array
+from mottle.utils.steps import Announced, Step
 
+_STEPS = {
+    "graph": "Measuring blocks",
+    "queries": "Preparing questions",
+    "random": "Asking random counts",
+    "prefix": "Asking prefix counts",
+    "cube": "Computing the cube",
+    "order": "Comparing releases",
+}
 QUERIES = 1000  # counts that a release answers, unless it is asked for another number
 
 
@@ -81,6 +90,7 @@ def evaluate(
     level: int | None = None,
     fit: str = "fitted",
     seed: int = 0,
+    on_progress: Callable[[Step], None] | None = None,
 ) -> Evaluation:
     """Measure what a release is worth to analysts, by the measures of the papers.
 
@@ -110,6 +120,8 @@ def evaluate(
         How likely the values inside a cell are.
     seed : int
         Draws the counts.
+    on_progress : callable, optional
+        Called with every `Step`.
 
     Returns
     -------
@@ -138,13 +150,25 @@ def evaluate(
         )
     generalized = [column.name for column in release.columns if column.form is not None]
     measures = Evaluation(gcp=release.gcp)
+    wanted = {
+        "graph": release.links is not None,
+        "queries": True,
+        "random": bool(generalized),
+        "prefix": prefix is not None,
+        "cube": level is not None,
+        "order": other is not None,
+    }
+    steps = Announced(on_progress, [name for name, asked in wanted.items() if asked])
     if release.links is not None:
+        steps.begin("graph", _STEPS["graph"])
         measures = graph_measures(original, release, generalized, label=label)
     elif label is not None:
         raise UsageError("CM needs the owner's links.", "Give --private with the link file.")
+    steps.begin("queries", _STEPS["queries"])
     queried = as_queries(original), as_queries(release, fit)
     found: dict[str, float | Ordering | None] = {}
     if generalized:
+        steps.begin("random", _STEPS["random"])
         counts = random_counts(
             original,
             generalized,
@@ -154,16 +178,21 @@ def evaluate(
             number=number,
             seed=seed,
         )
-        found["query_error"] = query_error(*queried, counts).median
+        found["query_error"] = query_error(*queried, counts, reached=steps.reached).median
     if prefix is not None:
+        steps.begin("prefix", _STEPS["prefix"])
         asked = prefix_counts(original, prefix, singles, number=number, seed=seed)
-        found["prefix_error"] = query_error(*queried, asked).median
+        found["prefix_error"] = query_error(*queried, asked, reached=steps.reached).median
     if level is not None:
+        steps.begin("cube", _STEPS["cube"])
         sensitive = [column.name for column in release.columns if column.role is Role.SENSITIVE]
         if not sensitive:
             raise UsageError("The cube needs a sensitive column.", "Leave its level out.")
-        found["divergence"] = cube_divergence(*queried, generalized, sensitive[0], level)
+        found["divergence"] = cube_divergence(
+            *queried, generalized, sensitive[0], level, reached=steps.reached
+        )
     if other is not None:
+        steps.begin("order", _STEPS["order"])
         found["ordering"] = compare(release, other)
         found["better"] = float(tuple_is_better(release, other).mean())
         found["worse"] = float(tuple_is_better(other, release).mean())

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from mottle.errors import DataError
 from mottle.itemsets.data import ItemSets
-from mottle.itemsets.nodes import ItemNodes
 from mottle.loss.set_errors import Lists, item_frequency_error, pair_support_error, query_error
+from mottle.release.named_nodes import sets_as_published
 from mottle.release.set_release import SetReleaseData
 
 __all__ = ["SetComparison", "compare_sets"]
@@ -91,7 +91,7 @@ def compare_sets(
             f"The release has {release.table.num_rows} records and the data {data.records}.",
             "Give the data the release was made from.",
         )
-    data = _as_published(data, release)
+    data = sets_as_published(data, release)
     before, after = Lists.of_originals(data.sets()), _bases(data, release)
     return SetComparison(
         error_rate=release.error_rate,
@@ -104,21 +104,6 @@ def compare_sets(
         item_frequency_error=item_frequency_error(before, after),
         pair_support_error=pair_support_error(before, after),
     )
-
-
-def _as_published(data: ItemSets, release: SetReleaseData) -> ItemSets:
-    """The data with the nodes that the release shows in place of items."""
-    hierarchy = release.columns[0].hierarchy
-    if hierarchy is None:
-        return data
-    cells = release.table.column(release.column)
-    shown = set()
-    for part in ("base", "uncertain"):
-        shown.update(pc.unique(pc.list_flatten(pc.struct_field(cells, part))).to_pylist())
-    named = np.array([label in shown for label in hierarchy.labels], np.bool_)
-    hierarchy.check_covers(data.names.to_pylist())
-    nodes = ItemNodes.none(hierarchy, np.zeros(len(named), np.int64)).raised_to(named)
-    return nodes.of_sets(data)
 
 
 def _bases(data: ItemSets, release: SetReleaseData) -> Lists:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mottle.release.data import ReleaseData
 
 __all__ = ["QueryError", "cube_divergence", "prefix_counts", "query_error", "random_counts"]
+
+_AT_ONCE = 500  # queries after which it is said how many are answered
 
 
 def random_counts(
@@ -225,6 +227,8 @@ def query_error(
     release: ReleaseData | pa.Table | Queries,
     wheres: Sequence[Where],
     fit: str = "fitted",
+    *,
+    reached: Callable[[int, int], None] = lambda done, of: None,
 ) -> QueryError:
     """Answer queries on the original and on a release, and compare the answers.
 
@@ -238,6 +242,8 @@ def query_error(
         The conditions of each query, for instance from `random_counts`.
     fit : str
         How values inside cells are weighted, as for `mottle.queries.Queries`.
+    reached : callable
+        Called now and then with the number of queries that are answered, and that of all.
 
     Returns
     -------
@@ -249,11 +255,18 @@ def query_error(
     >>> query_error(ages, ages, [{"age": (20, 21)}, {"age": 30}]).median
     0.0
     """
-    true = as_queries(original).counts(wheres).expected
-    answers = as_queries(release, fit).counts(wheres)
+    asked, queried = as_queries(original), as_queries(release, fit)
+    true, expected = np.zeros(len(wheres)), np.zeros(len(wheres))
+    inside = np.zeros(len(wheres), np.bool_)
+    for first in range(0, len(wheres), _AT_ONCE):
+        part = slice(first, first + _AT_ONCE)
+        true[part] = asked.counts(wheres[part]).expected
+        answers = queried.counts(wheres[part])
+        expected[part] = answers.expected
+        inside[part] = (answers.certain <= true[part]) & (true[part] <= answers.possible)
+        reached(min(first + _AT_ONCE, len(wheres)), len(wheres))
     nonzero = true > 0
-    errors = np.abs(answers.expected - true)[nonzero] / true[nonzero]
-    inside = (answers.certain <= true) & (true <= answers.possible)
+    errors = np.abs(expected - true)[nonzero] / true[nonzero]
     return QueryError(
         median=float(np.median(errors)) if len(errors) else float("nan"),
         mean=float(errors.mean()) if len(errors) else float("nan"),
@@ -273,6 +286,7 @@ def cube_divergence(
     *,
     fit: str = "fitted",
     floor: float = 0.0,
+    reached: Callable[[int, int], None] = lambda done, of: None,
 ) -> float:
     """Compute FAST07's error of the OLAP cube at one level of its lattice.
 
@@ -298,6 +312,8 @@ def cube_divergence(
         How values inside cells are weighted, as for `mottle.queries.Queries`.
     floor : float
         The lowest number of records that an estimate counts as, to avoid infinite results.
+    reached : callable
+        Called with the number of group-bys that are computed, and that of all.
 
     Returns
     -------
@@ -311,14 +327,12 @@ def cube_divergence(
     estimated = as_queries(release, fit)
     if not 1 <= level <= len(columns):
         raise UsageError(f"A cube over {len(columns)} columns has no level {level}.")
-    return float(
-        np.mean(
-            [
-                _divergence(original, estimated, [*names, sensitive], floor)
-                for names in combinations(columns, level)
-            ]
-        )
-    )
+    cubes = list(combinations(columns, level))
+    found = []
+    for names in cubes:
+        found.append(_divergence(original, estimated, [*names, sensitive], floor))
+        reached(len(found), len(cubes))
+    return float(np.mean(found))
 
 
 def _divergence(

@@ -268,7 +268,8 @@ class WorldsClassifier(_WorldsModel, ClassifierMixin, BaseEstimator):  # type: i
         -------
         array of str
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likeliest]
 
 
 class WorldsRegressor(_WorldsModel, RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -25,11 +25,13 @@ from mottle.io.read_set_release import load_any_release
 from mottle.io.read_table import as_table
 from mottle.loss.ncp import Loss, measure
 from mottle.methods.base import MethodContext
+from mottle.pipeline.published_nodes import codes_with_nodes
 from mottle.pipeline.table_records import TableRecords
 from mottle.release.certificate import Certificate, ReleaseKind
 from mottle.release.data import ReleaseData
 from mottle.release.limits import bounds_inference
 from mottle.release.links import Links
+from mottle.release.named_nodes import codes_as_published
 from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.report.reproduce import schema_of
@@ -176,6 +178,7 @@ def explain_row(
     assert schema is not None
     schema = schema.with_rest(Role.INSENSITIVE).covering(table.column_names)
     codes = encode(table, schema, Representation(certificate.parameters.representation or "range"))
+    codes = codes_as_published(codes, released)
     rows, true = _preimages(links, row - 1, table.num_rows)
     cells = released.text_of(released.table.slice(row - 1, 1)).to_pylist()[0]
     whole = _lost(codes, rows)
@@ -347,6 +350,7 @@ def _previewed(table: pa.Table, schema: Schema, certificate: Certificate) -> Map
     if people is not None and people.several:
         demand = replace(demand, people=people.codes)
     codes = encode(table, schema, Representation(certificate.parameters.representation or "range"))
+    codes = codes_with_nodes(codes, guarantee.degree)
     records = TableRecords(
         method=method,
         table=table,

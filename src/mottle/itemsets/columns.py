@@ -21,7 +21,7 @@ from mottle.itemsets.data import NO_BITMAPS, ItemSets, Sets
 from mottle.itemsets.gray import gray_order, renumbered
 from mottle.itemsets.hamming import steps
 from mottle.itemsets.nodes import ItemNodes
-from mottle.typing import Int32Array, Int64Array
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.arrow import as_text
 
 LISTS = pa.list_(pa.string())
@@ -37,6 +37,8 @@ class SetDomain:
     mean_items: float  # items that a record holds; a missing value counts as one
     notes: tuple[str, ...] = ()  # what was done to items on the way; no items
     nodes: ItemNodes | None = None  # what items are published as; None: themselves
+    # What is lost of items because they are published as nodes: the mean NCP of the nodes.
+    node_loss: float = 0.0
     items: SetDomain | None = None  # the same codes as sets of items, where these are of nodes
 
     @property
@@ -75,9 +77,34 @@ class SetDomain:
         """
         shown = nodes.of_sets(ItemSets(self.names, self.sets.starts, self.sets.items))
         sets = Sets(shown.starts, shown.items, NO_BITMAPS, shown.universe)
-        lost = int((self.sets.sizes - sets.sizes) @ times) / max(int(times.sum()), 1)
-        mean = self.mean_items - lost
-        return replace(self, names=shown.names, sets=sets, mean_items=mean, nodes=nodes, items=self)
+        merged = int((self.sets.sizes - sets.sizes) @ times) / max(int(times.sum()), 1)
+        held = self.holders(times)
+        return replace(
+            self,
+            names=shown.names,
+            sets=sets,
+            mean_items=self.mean_items - merged,
+            nodes=nodes,
+            node_loss=float(held @ nodes.costs_of(self.names)) / max(float(held.sum()), 1.0),
+            items=self,
+        )
+
+    def take(self, codes: Int64Array) -> SetDomain:
+        """Return the sets of some codes, or of all in another order."""
+        items = None if self.items is None else self.items.take(codes)
+        return replace(self, sets=self.sets.take(codes), items=items)
+
+    def in_gray_order(self, times: Int64Array) -> Int64Array:
+        """Return the codes in the Gray order of their sets, the most frequent items first.
+
+        ``times`` says how many records have each code; codes of equal sets stay in their order.
+        """
+        return gray_order(self.sets, np.argsort(-self.holders(times), kind="stable"))
+
+    def holders(self, times: Int64Array) -> Float64Array:
+        """[items]: how many records hold each, if ``times`` says how many have each code."""
+        every = np.repeat(times, self.sets.sizes)
+        return np.bincount(self.sets.items, every, minlength=self.universe).astype(np.float64)
 
 
 def encode_sets(
@@ -98,8 +125,7 @@ def encode_sets(
     lists = Sets(data.starts, data.items, NO_BITMAPS, data.universe).take(rows)
     times = np.ones(len(values), np.int64) if times is None else times
     holders = np.bincount(data.items, np.repeat(times, data.sizes), minlength=data.universe)
-    frequent_first = np.argsort(-holders, kind="stable")
-    order = gray_order(lists, frequent_first)
+    order = gray_order(lists, np.argsort(-holders, kind="stable"))
     differs = np.ones(len(order), np.bool_)
     differs[1:] = steps(lists, order)[:-1] > 0
     codes = np.full(len(values), -1, np.int32)

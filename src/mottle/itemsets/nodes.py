@@ -50,6 +50,10 @@ class ItemNodes:
         """[nodes]: NCP of each, the share of other leaves that it may stand for."""
         return (self.hierarchy.cardinality - 1) / max(len(self.hierarchy.leaves) - 1, 1)
 
+    def costs_of(self, names: pa.Array) -> Float64Array:
+        """[items]: NCP of the node that each item is published as."""
+        return self.costs[self.node_of[_leaves(self.hierarchy, names)]]
+
     @property
     def nodes(self) -> int:
         """How many nodes stand for several items."""

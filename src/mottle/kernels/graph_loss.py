@@ -9,6 +9,7 @@ import numpy as np
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph, is_complete, preimage
 from mottle.kernels.ncp_growth import Scales, box_loss
+from mottle.kernels.reading_scales import importance_of
 from mottle.kernels.scales import scales
 from mottle.schema.columns import Objective
 from mottle.typing import BoolArray, Int32Array
@@ -22,12 +23,15 @@ def objective_loss(graph: Graph, codes: Codes, objective: Objective) -> float:
     votes = any(domain.sets is not None for domain in codes.domains)
     # What a wrong vote costs depends on the degree; nothing else does.
     degrees = np.unique(graph.degrees) if votes else graph.degrees[:1]
+    # What cells do not decide: items are published as nodes.
+    least = importance_of(codes, objective) @ [domain.least_loss for domain in codes.domains]
     total = 0.0
     for degree in degrees.tolist():
         chosen = graph.degrees == degree if votes else np.ones(len(graph.degrees), np.bool_)
         sums = partial(_sum_of_blocks, scales(codes, degree, objective), graph, ordered, chosen)
         total += sum(parallel.over_blocks(sums, graph.starts))
-    return max(total / graph.records, 0.0)  # rounding may leave less than 0 of exact cells
+    found = max(total / graph.records, 0.0)  # rounding may leave less than 0 of exact cells
+    return float(least) + found
 
 
 @kernel

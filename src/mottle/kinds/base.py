@@ -83,7 +83,6 @@ class Kind(Registered, metaclass=KindFamily):
     form: ClassVar[Form]  # of its cells, unless the representation is sets
     usage: ClassVar[str]  # how a mottle.toml names it, with its options
     options: ClassVar[tuple[str, ...]] = ()  # options of the schema that only such kinds accept
-    instead: ClassVar[Mapping[str, str]] = {}  # options it refuses, with what to do instead
     implied_by: ClassVar[str | None] = None  # the option that gives a column this kind
     coarsened_by: ClassVar[tuple[str, ...]] = ()  # options of `Coarsening` that it accepts
     granularities: ClassVar[tuple[str, ...]] = ()  # words that it accepts as granularity

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from mottle.hierarchy.tree import Hierarchy
@@ -50,6 +51,11 @@ class SchemaColumn(Protocol):
     @property
     def separator(self) -> str | None:
         """The text between two items of a set."""
+        ...
+
+    @property
+    def node_holders(self) -> int | None:
+        """Of a set: how many records hold each node that stands for items; None: tried out."""
         ...
 
     @property
@@ -112,6 +118,12 @@ class ReleasedColumn(Protocol):
         ...
 
 
+def tree_options(column: ReleasedColumn) -> dict[str, object]:
+    """Return the options of a schema for the tree of a published column, and a file for it."""
+    file = Path(f"{column.name}.csv".replace("/", "-"))
+    return {"hierarchy": column.hierarchy, "hierarchy_file": file}
+
+
 @dataclass(frozen=True)
 class Domain:
     """The values of one quasi-identifier and what generalizing them costs."""
@@ -150,6 +162,16 @@ class Domain:
         """The hierarchy of a column whose cells are nodes."""
         assert self.hierarchy is not None
         return self.hierarchy
+
+    @property
+    def published_tree(self) -> Hierarchy | None:
+        """The hierarchy that readers of the cells have to know; None if there is none."""
+        return self.hierarchy if self.sets is None else self.sets.hierarchy
+
+    @property
+    def least_loss(self) -> float:
+        """NCP of every cell whatever it covers: of the nodes that items are published as."""
+        return 0.0 if self.sets is None else self.sets.node_loss
 
     @property
     def items(self) -> SetDomain:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from mottle.errors import DataError
 from mottle.hierarchy.tree import Hierarchy
 from mottle.kinds._arrow import pa, pc
 from mottle.kinds.base import Kind, register
 from mottle.kinds.codes import codes_in, only_present, plain_values
-from mottle.kinds.columns import ReleasedColumn, SchemaColumn
+from mottle.kinds.columns import ReleasedColumn, SchemaColumn, tree_options
 from mottle.kinds.forms.base import Form
 from mottle.typing import Int32Array
 
@@ -53,8 +52,7 @@ class WithHierarchy(Kind):
         """The hierarchy as well; without one a category, which has the same sets as cells."""
         if column.hierarchy is None:
             return {"kind": Kind.CATEGORY}
-        file = Path(f"{column.name}.csv".replace("/", "-"))
-        return {"kind": self, "hierarchy": column.hierarchy, "hierarchy_file": file}
+        return {"kind": self, **tree_options(column)}
 
 
 def _leaves(values: pa.ChunkedArray, column: SchemaColumn) -> pa.Array:

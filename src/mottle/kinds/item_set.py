@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mottle.kinds._arrow import arrow, pa, pc
 from mottle.kinds.base import Kind, changed_input, register
-from mottle.kinds.columns import Domain, ReleasedColumn, SchemaColumn
+from mottle.kinds.columns import Domain, ReleasedColumn, SchemaColumn, tree_options
 from mottle.kinds.forms.base import Form
 from mottle.kinds.forms.worlds import SEPARATOR as SEPARATOR
+from mottle.kinds.hierarchy import check_leaves
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils.lazy import lazy_module
 
@@ -30,23 +30,25 @@ class ItemSet(Kind):
     name = "set"
     form = Form.WORLDS
     external_form = None
-    usage = 'set (of items, in lists or in text: separator = ";")'
-    options = ("separator",)
+    usage = (
+        'set (of items, in lists or in text: separator = ";"; published as nodes of'
+        ' hierarchy = "f.csv" where that loses less, or as those that node_holders = 50 records'
+        " hold)"
+    )
+    options = ("separator", "hierarchy", "node_holders")
     implied_by = "separator"
-    instead: ClassVar[Mapping[str, str]] = {
-        "hierarchy": "replace items by their groups in the data first, or publish the sets alone by"
-        " anonymize-sets --item-hierarchy"
-    }
 
     def is_natural_for(self, data_type: pa.DataType) -> bool:
         """Lists of plain values."""
         return bool(_is_list(data_type) and arrow.is_plain(data_type.value_type))
 
     def check_options(self, column: SchemaColumn) -> None:
-        """A separator is a text within a line."""
+        """A separator is a text within a line; nodes are those of a hierarchy."""
         separator = column.separator
         if separator == "" or set(separator or "") & set("\r\n"):
             raise ValueError("the separator of items must be one or more characters of a line")
+        if column.node_holders is not None and column.hierarchy is None:
+            raise ValueError("node_holders needs a hierarchy: hierarchy = 'FILE.csv'")
 
     def check_type(self, data_type: pa.DataType, name: str) -> None:
         """Refuse structures and lists of them."""
@@ -93,6 +95,8 @@ class ItemSet(Kind):
     ) -> tuple[Domain, Int32Array]:
         separator = column.separator or SEPARATOR
         sets, known, codes = item_columns.encode_sets(values, column.name, separator, times)
+        if column.hierarchy is not None:
+            check_leaves(sets.names.to_pylist(), column)
         missing = len(known) if len(sets.sets.sizes) > len(known) else -1
         if missing >= 0:
             known = pa.concat_arrays([known, pa.nulls(1, known.type)])
@@ -115,8 +119,9 @@ class ItemSet(Kind):
         return list(domain.items.notes)
 
     def schema_options(self, column: ReleasedColumn) -> dict[str, object]:
-        """The separator as well."""
-        return {"kind": self, "separator": column.separator}
+        """The separator as well, and the hierarchy of the items."""
+        options: dict[str, object] = {"kind": self, "separator": column.separator}
+        return options if column.hierarchy is None else options | tree_options(column)
 
 
 def _is_list(data_type: pa.DataType) -> bool:

@@ -16,6 +16,9 @@ so that NCP = (highest - lowest + g·[value or missing]) / (max A - min A + g), 
 numbers without gaps equals the formula of sets. In a column of sets of items, being missing is one
 more item.
 
+Where items of worlds are published as nodes of a hierarchy, the mean NCP of these nodes over all
+items held is lost of every cell, and of the rest the share of misreported nodes.
+
 A single cell of worlds may lose more than 1, where many items are misreported of people who hold
 more items than others. The mean over a release is at most 1, since at most half of the preimages
 vote against what is reported: over all cells, no more items are misreported than held.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ from mottle.pipeline.item_calibration import with_item_totals
 from mottle.pipeline.over_time import CHANGED, LEAVERS, OverTime, Wishes
 from mottle.pipeline.owner import OwnedTable, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
+from mottle.pipeline.published_nodes import codes_with_nodes, notes_on_columns_of_nodes
 from mottle.pipeline.release import Release
 from mottle.pipeline.rules import check_rules, check_rules_hold
 from mottle.pipeline.settings import Settings, check_schema
@@ -290,6 +292,8 @@ def anonymize(
             tiebreak = secret.permutation(Purpose.TIEBREAK, table.num_rows)
             table = add_dummies(table, schema, tiebreak[: demand.dummies])
         codes = encode(table, schema, settings.representation)
+        if not chosen.exact:
+            codes = codes_with_nodes(codes, guarantee.degree)
         warn_about_text(schema, codes.domains)
         check_rules(schema, codes.domains)
         check_rules_hold(schema, codes)
@@ -323,6 +327,7 @@ def anonymize(
         notes=(
             *codes.notes,
             *notes_on_sensitive(table, schema),
+            *notes_on_columns_of_nodes(codes.domains),
             *column_notes(codes.domains, codes.records),
             *keyed_notes(schema, people),
             *([dummies_notice(demand.dummies)] if demand.dummies else []),
@@ -378,7 +383,12 @@ def anonymize(
                 original, release, schema=schema, guarantee=guarantee, secret=secret
             )
             audited = audit_run.audit_release(
-                original, release, schema=schema, guarantee=guarantee, replay=replay
+                original,
+                release,
+                schema=schema,
+                guarantee=guarantee,
+                replay=replay,
+                on_progress=partial(clock.report_step, "audit"),
             )
         # without its time, which depends on the true assignment
         certificate = with_audit(certificate, public_audit(audited, settings.audit))

@@ -428,6 +428,8 @@ def column_facts(
                 facts |= {"kind": str(domain.column.kind), "form": str(domain.form)}
                 if domain.column.separator is not None:
                     facts["separator"] = domain.column.separator
+                if domain.sets is not None and domain.sets.nodes is not None:
+                    facts |= {"nodes": domain.sets.nodes.nodes, "node_loss": domain.least_loss}
                 if domain.column.coarsening is not None:
                     facts["coarsening"] = domain.column.coarsening.facts
             facts["importance"] = column.importance

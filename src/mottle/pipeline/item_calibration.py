@@ -100,7 +100,7 @@ def with_item_totals(release: Data, codes: Codes, least: int) -> Data:
         lists = domain.items.sets.take(codes.matrix[:, place])
         data = ItemSets(domain.items.names, lists.starts, lists.items, column=domain.name)
         counts = np.bincount(data.items, minlength=data.universe)
-        totals = ItemTotals.of(data.names, counts, least)
+        totals = _totals(data.names, counts, least, domain.items.nodes)
         release = _with_totals(release, domain.name, totals)
         questions = _questions(data.sets(), counts, totals)
         if questions:

@@ -37,7 +37,7 @@ from mottle.release.history import (
     seals_of,
 )
 from mottle.release.links import Links
-from mottle.schema.model import Role, Schema
+from mottle.schema.model import Kind, Role, Schema
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
 
@@ -227,6 +227,13 @@ def _made(
             raise UsageError(
                 f"Quantile bins (column '{column.name}') change from release to release.",
                 f"Say where bins begin: --breaks {column.name}=….",
+            )
+        if column.kind == Kind.SET and column.hierarchy is not None:
+            raise UsageError(
+                f"The nodes that items of column '{column.name}' are published as would change from"
+                " release to release.",
+                "Leave out --same and --previous; or leave out the hierarchy, and replace items by"
+                " their groups in the data.",
             )
     return {
         "columns": repr(

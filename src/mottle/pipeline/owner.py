@@ -16,7 +16,7 @@ from mottle.schema.model import Column, Objective, Role, Schema
 from mottle.utils.csprng import Secret
 from mottle.utils.table_digest import Fingerprint, TableDigest
 
-_LATER_OPTIONS = ("objective", "shift", "snap", "bottom", "top", "granularity")
+_LATER_OPTIONS = ("objective", "shift", "snap", "bottom", "top", "granularity", "node_holders")
 
 
 @dataclass(frozen=True)

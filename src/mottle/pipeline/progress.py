@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from mottle.utils.steps import Step
+
 __all__ = ["STAGES", "Clock", "Progress"]
 
 STAGES = ("code", "arrange", "cover", "assign", "check", "publish")
@@ -32,6 +34,7 @@ class Progress:
     # Measures GCP so far, and what every column loses, on a sample; None if the method does not
     # know it. It is called while progress is reported or never: the method goes on afterwards.
     measure: Callable[[], LossSoFar] | None = None
+    step: Step | None = None  # of the stage, if it has several that take different times
 
 
 @dataclass
@@ -56,6 +59,10 @@ class Clock:
     def report_share(self, stage: str, rows: int, done: int) -> None:
         """Report how many of a stage's rows are done."""
         self.on_progress(Progress(stage, self.gcp, done / rows))
+
+    def report_step(self, stage: str, step: Step) -> None:
+        """Report a step of a stage."""
+        self.on_progress(Progress(stage, self.gcp, step.share, step.words, step=step))
 
     def report_end(self) -> None:
         """Report that everything is done."""

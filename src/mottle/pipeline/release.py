@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,7 @@ from mottle.release.set_release import SetReleaseData
 from mottle.report.report import InternalReport, page_of
 from mottle.utils.html import html_table
 from mottle.utils.lazy import lazy_module
+from mottle.utils.steps import Step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -354,7 +355,14 @@ class Release(ItemQuestions, _Saved):
             return plain_sql.query_plain(self.table, self.sensitive, sql, lists)
         return answer.query(self.queries(fit), sql, lists)
 
-    def sample(self, m: int = 5, *, seed: int | None = None, fit: str = "fitted") -> list[pa.Table]:
+    def sample(
+        self,
+        m: int = 5,
+        *,
+        seed: int | None = None,
+        fit: str = "fitted",
+        on_progress: Callable[[Step], None] | None = None,
+    ) -> list[pa.Table]:
         """Draw complete ordinary tables that the release allows.
 
         Run an analysis on each of them and pool the results by `mottle.queries.combine` (Rubin's
@@ -368,13 +376,16 @@ class Release(ItemQuestions, _Saved):
             Makes the draw repeatable.
         fit : {"fitted", "uniform"}
             As for `count`.
+        on_progress : callable, optional
+            Called with every `Step`.
 
         Returns
         -------
         list of pa.Table
             Tables with the columns of the original, in its types.
         """
-        return sample(self.queries(fit), self, m, seed, pairs=fit == FITS[0])
+        pairs = fit == FITS[0]
+        return sample(self.queries(fit), self, m, seed, pairs=pairs, on_progress=on_progress)
 
     def to_arrow(self, cells: str = "struct") -> pa.Table:
         """Return the release as an Arrow table.

@@ -25,6 +25,7 @@ from mottle import methods
 from mottle.audit.decisions import Decision, Replay, signature_of_groups
 from mottle.audit.report import AuditReport
 from mottle.audit.run import audit_release
+from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import SensitiveValues, encode_sensitive
 from mottle.errors import MottleError
@@ -49,6 +50,7 @@ from mottle.release.certificate import Certificate, ColumnFacts
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
+from mottle.release.named_nodes import codes_as_published, sets_as_published
 from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Column, Representation, Role, Schema
@@ -169,12 +171,13 @@ def replay_of(
     try:
         described = schema or _schema_of(certificate, release)
         if isinstance(original, ItemSets):
+            original = sets_as_published(original, release)
             arrange, sensitive = _of_sets(original, certificate, guarantee)
         else:
-            arrange, sensitive = _of_table(original, certificate, described, guarantee)
+            arrange, sensitive = _of_table(original, release, described, guarantee)
         cuts = certificate.method.used == "buckets" and certificate.method.facts.get("wave")
         if cuts:
-            return _replay_of_cuts(original, certificate, described, guarantee, sensitive, links)
+            return _replay_of_cuts(original, release, described, guarantee, sensitive, links)
         public_seed = 0 if secret is None else secret.public_seed
         options = certificate.parameters.options
         return _Repeated.prepare(arrange, guarantee, sensitive, public_seed, options)
@@ -184,13 +187,14 @@ def replay_of(
 
 def _replay_of_cuts(
     original: pa.Table | ItemSets,
-    certificate: Certificate,
+    release: ReleaseData,
     schema: Schema,
     guarantee: Guarantee,
     sensitive: tuple[SensitiveValues, ...],
     links: Links | None,
 ) -> Replay | str:
     """The tree of cuts of `buckets`, from its first wave as released."""
+    certificate = release.certificate
     if links is None:
         return "the cuts follow from a first wave, which only the links tell apart"
     if len(certificate.method.facts["tiers"]) > 1:
@@ -199,9 +203,7 @@ def _replay_of_cuts(
     if isinstance(original, ItemSets):
         records = SetRecords.of(original.sets())
     else:
-        representation = Representation(str(certificate.parameters.representation))
-        covering = schema.covering(original.column_names)
-        records = TableRecords(encode(original, covering, representation))
+        records = TableRecords(_codes(original, release, schema))
     demand = guarantee.demand(len(records.matrix), sensitive)
     return _RepeatedCuts(records, demand, links, int(certificate.method.facts["wave"]))
 
@@ -257,14 +259,21 @@ class _RepeatedCuts:
 
 
 def _of_table(
-    table: pa.Table, certificate: Certificate, schema: Schema, guarantee: Guarantee
+    table: pa.Table, release: ReleaseData, schema: Schema, guarantee: Guarantee
 ) -> tuple[_Arrange, tuple[SensitiveValues, ...]]:
     """The method on the codes of a table."""
-    chosen = methods.get(certificate.method.used)
-    schema = schema.covering(table.column_names)
-    representation = Representation(certificate.parameters.representation or Representation.RANGE)
-    codes = chosen.codes_to_arrange(encode(table, schema, representation), guarantee)
-    return partial(chosen.arrange, codes), encode_sensitive(table, schema)
+    chosen = methods.get(release.certificate.method.used)
+    codes = chosen.codes_to_arrange(_codes(table, release, schema), guarantee)
+    sensitive = encode_sensitive(table, schema.covering(table.column_names))
+    return partial(chosen.arrange, codes), sensitive
+
+
+def _codes(table: pa.Table, release: ReleaseData, schema: Schema) -> Codes:
+    """The codes of the run, with the nodes that the release shows in place of items."""
+    stated = release.certificate.parameters.representation
+    covering = schema.covering(table.column_names)
+    codes = encode(table, covering, Representation(stated or Representation.RANGE))
+    return codes_as_published(codes, release)
 
 
 def _of_sets(

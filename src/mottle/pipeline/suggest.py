@@ -29,12 +29,14 @@ from mottle.io.read_table import as_table
 from mottle.methods.auto import expected_seconds
 from mottle.methods.base import MethodContext
 from mottle.pipeline.progress import Progress
+from mottle.pipeline.published_nodes import codes_with_nodes
 from mottle.pipeline.settings import check_representation, check_schema, parse_objective
 from mottle.pipeline.table_records import TableRecords
 from mottle.release.per_person import one_row_per_person
 from mottle.release.publish import check_publishable
 from mottle.schema.model import Objective, Representation, Role, Schema
 from mottle.utils import parallel
+from mottle.utils.steps import Step
 
 __all__ = ["VARIED", "Preview", "Suggestion", "check_budget", "suggest"]
 
@@ -42,6 +44,7 @@ VARIED = ("k", "l", "beta")  # parameters that can be chosen
 _FAST = "nh"  # the method of the first previews
 _PATIENCE = 120.0  # most core-seconds of one preview by the method that would run
 _OWN_PREVIEWS = 10  # most previews by that method
+_USUAL_OWN = 4  # how many it usually takes
 _LIKENESS = np.round(np.geomspace(16, 0.05, 41), 2)  # values of β that are tried, weakest first
 
 
@@ -122,7 +125,7 @@ def suggest(
     objective : {"reading", "ncp", "entropy"}, optional
         As for `mottle.anonymize`.
     progress : callable, optional
-        Called with a `Progress` for every preview.
+        Called with a `Progress` before and after every preview.
 
     Returns
     -------
@@ -256,7 +259,8 @@ class _Search:
         ends: dict[bool, tuple[float, float]] = {}  # by whether it fits: logs of k and of its loss
         previews = 0
         while high - low > 1 and (previews < _OWN_PREVIEWS or low < 0):
-            loss = self.loss(self._own(place, fast), place)
+            further = max(_USUAL_OWN - previews - 1, 1)
+            loss = self.loss(self._own(place, fast), place, further)
             previews += 1
             fits = self._fits(loss, self.max_loss)
             low, high = (place, high) if fits else (low, place)
@@ -284,13 +288,15 @@ class _Search:
         high = last + 1
         while low < last:  # gallop first: strong guarantees are costly to preview
             place = min(low + step, last)
-            if not self._fits(self.loss(method, place), budget):
+            halvings = step.bit_length() - 1  # if this place is beyond the budget
+            if not self._fits(self.loss(method, place, halvings), budget):
                 high = place
                 break
             low, step = place, 2 * step
         while high - low > 1:
             middle = (low + high) // 2
-            if self._fits(self.loss(method, middle), budget):
+            halvings = (high - low - 1).bit_length() - 1
+            if self._fits(self.loss(method, middle, halvings), budget):
                 low = middle
             else:
                 high = middle
@@ -307,16 +313,28 @@ class _Search:
             return BetaLikeness(value)
         return KAnonymity(int(value)) if self.vary == "k" else LDiversity(int(value))
 
-    def loss(self, method: str, place: int) -> float | None:
-        """The loss of a preview; None if the table cannot have the guarantee."""
+    def _progress(self, words: str, method: str, further: int) -> Progress:
+        """What is said of a preview; ``further`` ones of its method are about to follow."""
+        done = [preview.method for preview in self.made.values()]
+        own = [self.method] * (_USUAL_OWN if method == _FAST != self.method else 0)
+        step = Step(words, len(done) + 1, (*done, *[method] * (further + 1), *own))
+        return Progress("preview", None, step.share, words, step=step)
+
+    def loss(self, method: str, place: int, further: int) -> float | None:
+        """The loss of a preview; None if the table cannot have the guarantee.
+
+        ``further`` is about how many previews will follow by the same method.
+        """
         if (method, place) not in self.made:
             value = self.values[place]
+            progress = self._progress(f"{self.vary} = {value:g}, {method}", method, further)
+            self.on_progress(progress)
             try:
                 lost = self._lost(method, self.guarantee(place))
             except GuaranteeError:
                 lost = None
             self.made[method, place] = Preview(value, method, lost)
-            self.on_progress(Progress("preview", lost, detail=f"{self.vary} = {value:g}, {method}"))
+            self.on_progress(replace(progress, gcp=lost))
         return self.made[method, place].loss
 
     def _lost(self, name: str, guarantee: Guarantee) -> float:
@@ -325,12 +343,13 @@ class _Search:
         demand = guarantee.demand(self.table.num_rows, self.sensitive)
         if self.people is not None and self.people.several:
             demand = replace(demand, people=self.people.codes)
+        codes = codes_with_nodes(self.codes, guarantee.degree)
         records = TableRecords(
             method=method,
             table=self.table,
             schema=self.schema,
-            codes=self.codes,
-            codes_to_arrange=method.codes_to_arrange(self.codes, guarantee),
+            codes=codes,
+            codes_to_arrange=method.codes_to_arrange(codes, guarantee),
             demand=demand,
         )
         graph = records.arrange(MethodContext(seconds=0.0, objective=self.objective)).graph

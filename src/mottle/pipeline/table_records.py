@@ -60,8 +60,10 @@ class TableRecords:
 
     def loss_so_far(self, parts: Float64Array) -> LossSoFar:
         """Take the importance of columns out of their parts of the loss."""
-        losses = np.clip(parts / importance_of(self.codes_to_arrange, None), 0.0, 1.0)
-        names = [domain.name for domain in self.codes_to_arrange.domains]
+        domains, weights = self.codes_to_arrange.domains, importance_of(self.codes_to_arrange, None)
+        parts = parts + weights * [domain.least_loss for domain in domains]
+        losses = np.clip(parts / weights, 0.0, 1.0)
+        names = [domain.name for domain in domains]
         return LossSoFar(float(parts.sum()), dict(zip(names, losses.tolist(), strict=True)))
 
     def check_cover(self, graph: Graph, covered: Cover) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from mottle.queries.two_tables import TwoTables
 from mottle.queries.worlds.draw import JointDraw
 from mottle.queries.worlds.rules import check_column
 from mottle.schema.rules import check_columns
+from mottle.utils.steps import Announced, Step
 from mottle.utils.student import t_quantile
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def sample(
     seed: int | None,
     *,
     pairs: bool = True,
+    on_progress: Callable[[Step], None] | None = None,
 ) -> list[pa.Table]:
     """Draw ``m`` complete tables: every cell becomes one of its values.
 
@@ -48,6 +50,8 @@ def sample(
     pairs : bool
         Whether two columns go together as the release says; False draws every column by itself,
         except for what rules demand.
+    on_progress : callable, optional
+        Called with every `Step`.
 
     Returns
     -------
@@ -63,8 +67,14 @@ def sample(
     if isinstance(m, bool) or not isinstance(m, int) or m < 1:
         raise UsageError(f"{m!r} is not a valid number of tables.", "Draw at least one.")
     random = np.random.default_rng(seed)
+    steps = Announced(on_progress, ["fit", *["draw"] * m])
+    steps.begin("fit", "Fitting pairs of columns")
     joint = _joint(queries, release, random, pairs)
-    return [_draw_table(queries, release, joint, random) for _ in range(m)]
+    drawn = []
+    for number in range(1, m + 1):
+        steps.begin("draw", f"Drawing table {number} of {m}")
+        drawn.append(_draw_table(queries, release, joint, random))
+    return drawn
 
 
 def _joint(

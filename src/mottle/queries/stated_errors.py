@@ -114,11 +114,11 @@ def state_average(average: Estimate, inside: Summands, everyone: Summands) -> Es
     if not np.isfinite(average.error) or average.certain == average.possible:
         return average
     error = np.hypot(average.error, inside.carried_over(everyone) / 2)
-    return _with_error(average, float(error), average.doubt)
+    return with_error(average, float(error), average.doubt)
 
 
-def _with_error(answer: Estimate, error: float, doubt: str) -> Estimate:
-    """An answer with another error; a doubt for another reason than its size stays."""
+def with_error(answer: Estimate, error: float, doubt: str) -> Estimate:
+    """Return an answer with another error; a doubt for another reason than its size stays."""
     reason = "" if doubt == LARGE_ERROR else doubt
     (found,) = doubts(np.array([answer.expected]), np.array([error]), np.array([False]), reason)
     return replace(answer, error=error, doubt=found)
@@ -134,7 +134,7 @@ def state_sum(total: Estimate, count: Estimate, average: Estimate) -> Estimate:
         return total
     error = np.hypot(count.expected * average.error, average.expected * count.error)
     reason = next((one.doubt for one in (total, average) if one.doubt not in ("", LARGE_ERROR)), "")
-    return _with_error(total, float(error), reason)
+    return with_error(total, float(error), reason)
 
 
 def _factor(queries: Queries, columns: Iterable[str], kind: AnswerKind = AnswerKind.COUNT) -> float:

@@ -173,6 +173,8 @@ class ColumnFacts(Facts):
     type: str | None = None
     # Sets with a hierarchy of items: how many nodes stand for several items.
     nodes: int | None = None
+    # Of such a column of a table: what of its loss is that of the nodes, whatever the cells are.
+    node_loss: float | None = None
     shift: int | None = None  # dates: the most days by which they are moved
 
     @model_validator(mode="before")

@@ -60,7 +60,7 @@ class PublishedColumn:
             form=domain.form,
             value_type=domain.values.type,
             order=domain.kind.published_order(domain),
-            hierarchy=domain.hierarchy,
+            hierarchy=domain.published_tree,
             separator=domain.column.separator,
             totals=totals,
             item_totals=item_totals,

@@ -91,7 +91,12 @@ def check_certificate(certificate: Certificate, source: str) -> Certificate:
         "rows": certificate.rows < 1 or certificate.rows > MOST_ROWS,
         "items": (of_sets and certificate.items is None) or (certificate.items or 0) < 0,
         "degree": not 0 <= certificate.degree.min <= certificate.degree.max <= MOST_ROWS,
-        "columns": any((facts.importance or 1.0) <= 0 for facts in certificate.columns),
+        "columns": any(
+            (facts.importance or 1.0) <= 0
+            or not 0 <= (facts.nodes or 0) <= MOST_ROWS
+            or not 0 <= (facts.node_loss or 0.0) <= 1
+            for facts in certificate.columns
+        ),
         "gcp": any(share is not None and not 0 <= share <= 1.000001 for share in shares),
         "objective": certificate.objective is not None
         and (

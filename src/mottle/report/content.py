@@ -6,24 +6,25 @@ import datetime as dt
 import importlib.metadata
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mottle.release.certificate import Certificate, LimitFacts
 from mottle.release.data import ReleaseData
 from mottle.release.set_release import SetReleaseData
+from mottle.report import set_body, table_body
 from mottle.report.body import EXAMPLES, Body, Examples, Owner
 from mottle.report.checklists import Checklist, checklists_of
 from mottle.report.columns import roles
-from mottle.report.set_body import sets_body
 from mottle.report.summary import Summary, summary_of
-from mottle.report.table_body import table_body
 from mottle.report.wording import Promise, checks, holds_against, limits, promises, unit, warnings
 from mottle.schema.model import Role
+from mottle.utils.steps import Announced, Step
 
 __all__ = ["EXAMPLES", "Content", "Examples", "Owner", "gather_content"]
 
+_PAGE = "page"
 _LIBRARIES = ("numpy", "numba", "scipy", "pyarrow", "duckdb")
 
 
@@ -116,6 +117,7 @@ def gather_content(
     release: ReleaseData,
     certificate: Certificate,
     owner: Owner | None = None,
+    on_progress: Callable[[Step], None] | None = None,
 ) -> Content:
     """Gather everything a report says about a release of a table or of sets.
 
@@ -128,6 +130,8 @@ def gather_content(
     owner : Owner, optional
         What only the owner knows, for an internal report. Without it, the content has nothing
         beyond the release and its certificate.
+    on_progress : callable, optional
+        Called with every `Step`.
 
     Returns
     -------
@@ -141,9 +145,12 @@ def gather_content(
         The release was not made from the owner's original.
     """
     if isinstance(release, SetReleaseData):
-        body = sets_body(release, certificate, owner)
+        steps = Announced(on_progress, [*set_body.STEPS, _PAGE])
+        body = set_body.sets_body(release, certificate, owner, steps)
     else:
-        body = table_body(release, certificate, owner)
+        steps = Announced(on_progress, [*table_body.STEPS, _PAGE])
+        body = table_body.table_body(release, certificate, owner, steps)
+    steps.begin(_PAGE, "Making the page")
     shown_warnings = list(warnings(certificate))
     today = dt.date.today()
     worded = certificate.worded

@@ -23,10 +23,14 @@ from mottle.report.content import Content, Owner, gather_content
 from mottle.report.svg import meter, percent
 from mottle.schema.model import Role, Unit
 from mottle.utils.private_folders import cache_home, private_folder
+from mottle.utils.steps import Step
 
 
 def report_html(
-    release: ReleaseData, certificate: Certificate | None = None, owner: Owner | None = None
+    release: ReleaseData,
+    certificate: Certificate | None = None,
+    owner: Owner | None = None,
+    on_progress: Callable[[Step], None] | None = None,
 ) -> str:
     """Render a release's report as HTML: the publishable one, or the owner's internal one.
 
@@ -39,6 +43,8 @@ def report_html(
         the release.
     owner : Owner, optional
         What only the owner knows; given, the report is the internal one.
+    on_progress : callable, optional
+        Called with every `Step`.
 
     Returns
     -------
@@ -52,7 +58,8 @@ def report_html(
     DataError
         The release was not made from the owner's original.
     """
-    return render(gather_content(release, certificate or release.certificate, owner))
+    content = gather_content(release, certificate or release.certificate, owner, on_progress)
+    return render(content)
 
 
 def render(content: Content) -> str:

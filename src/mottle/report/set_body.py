@@ -28,26 +28,39 @@ from mottle.report.identical_rows import identical_rows
 from mottle.report.reproduce import command_of_sets
 from mottle.report.svg import horizontal, percent, shortened
 from mottle.schema.model import Role
+from mottle.utils.steps import Announced
 
 _LONGEST_SET = 200  # characters of the longest set that is shown
 
 
-def sets_body(release: SetReleaseData, certificate: Certificate, owner: Owner | None) -> Body:
+STEPS = ("items", "accuracy", "figures", "equal sets")
+
+
+def sets_body(
+    release: SetReleaseData, certificate: Certificate, owner: Owner | None, steps: Announced
+) -> Body:
     """Gather items, sizes, labels, query accuracy, and how to reproduce the release."""
+    steps.begin("items", "Describing items and sizes")
     original = None if owner is None else _original(owner, release)
     holders = ItemHolders.of(release)
     before = None if original is None else ItemHolders.of_originals(original, holders.names)
     known = METHODS.get(certificate.method.used)
+    columns = [
+        _items(release, original),
+        *_sizes(release, original),
+        *_labels(release, original),
+    ]
+    steps.begin("accuracy", "Asking counts")
+    accuracy = measure_set_accuracy(release, holders, before)
+    steps.begin("figures", "Measuring errors")
+    figures = _figures(release, certificate, original)
+    steps.begin("equal sets", "Counting equal sets")
     return Body(
         of_sets=True,
         method=certificate.method.title if known is None else known.title,
-        columns=[
-            _items(release, original),
-            *_sizes(release, original),
-            *_labels(release, original),
-        ],
-        accuracy=measure_set_accuracy(release, holders, before),
-        figures=_figures(release, certificate, original),
+        columns=columns,
+        accuracy=accuracy,
+        figures=figures,
         command=command_of_sets(certificate)
         if owner is None or not owner.command
         else owner.command,

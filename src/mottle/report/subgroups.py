@@ -19,6 +19,7 @@ from mottle.release.certificate import ReleaseKind
 from mottle.release.data import ReleaseData
 from mottle.release.limits import bounds_inference
 from mottle.release.links import Links
+from mottle.release.named_nodes import codes_as_published
 from mottle.report.reproduce import schema_of
 from mottle.schema.model import Representation, Role
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
@@ -72,6 +73,7 @@ def subgroup_losses(release: ReleaseData, original: pa.Table) -> list[SubgroupLo
     codes = encode(
         original, schema, Representation(certificate.parameters.representation or "range")
     )
+    codes = codes_as_published(codes, release)
     by_column = _losses(links, codes)
     weights = np.array([domain.column.importance for domain in codes.domains])
     found = [

@@ -25,6 +25,7 @@ from mottle.report.subgroups import SubgroupLoss, subgroup_losses
 from mottle.risk.report import RiskReport
 from mottle.schema.model import Schema
 from mottle.utils.lazy import lazy_module
+from mottle.utils.steps import Announced
 
 if TYPE_CHECKING:
     from mottle.risk import measure as risk_measure
@@ -34,24 +35,43 @@ else:  # for internal reports alone
 MOST_RISK_ROWS = 300_000  # rows up to which an internal report measures risks
 
 
-def table_body(release: ReleaseData, certificate: Certificate, owner: Owner | None) -> Body:
+STEPS = ("columns", "accuracy", "questions", "risk", "subgroups", "equal rows")
+
+
+def table_body(
+    release: ReleaseData, certificate: Certificate, owner: Owner | None, steps: Announced
+) -> Body:
     """Gather columns, query accuracy, examples, and how to reproduce the release."""
+    steps.begin("columns", "Describing columns")
     original = None if owner is None else _original(owner, release)
     sampled = original is None and release.num_rows > MOST_QUERIED_ROWS
+    columns = describe_columns(release, None if original is None else original.tallies())
+    steps.begin("accuracy", "Asking counts")
+    accuracy = measure_accuracy(release, original)
+    steps.begin("questions", "Asking own questions")
+    questions = answered_questions(release, certificate, original)
+    risk: RiskReport | None = None
+    subgroups: Sequence[SubgroupLoss] = ()
+    if original is not None:
+        steps.begin("risk", "Measuring risks")
+        risk = _risk(original, release)
+        steps.begin("subgroups", "Groups that lose most")
+        subgroups = _subgroups(original, release)
+    steps.begin("equal rows", "Counting equal rows")
     return Body(
         of_sets=False,
         method=_method(certificate),
-        columns=describe_columns(release, None if original is None else original.tallies()),
-        accuracy=measure_accuracy(release, original),
-        questions=answered_questions(release, certificate, original),
+        columns=columns,
+        accuracy=accuracy,
+        questions=questions,
         queried_rows=MOST_QUERIED_ROWS if sampled else None,
         command=command_of(certificate) if owner is None or not owner.command else owner.command,
         schema=_toml(release),
         examples=None
         if original is None or owner is None or owner.examples is None
         else _examples(original, owner.examples, release),
-        risk=None if original is None else _risk(original, release),
-        subgroups=() if original is None else _subgroups(original, release),
+        risk=risk,
+        subgroups=subgroups,
         identical=identical_rows(release),
     )
 

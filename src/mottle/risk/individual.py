@@ -15,6 +15,9 @@ from mottle.utils.lazy import lazy_module
 
 special = lazy_module("scipy.special")
 
+_LARGE = 30  # frequencies from which on the series below needs few terms
+_TERMS = 40  # the last one is below 1e-19
+
 
 def individual_risk(frequencies: Int64Array, estimated: Float64Array) -> Float64Array:
     """Return the expected 1/F of combinations that are in the sample.
@@ -41,8 +44,22 @@ def individual_risk(frequencies: Int64Array, estimated: Float64Array) -> Float64
     [1.0, 0.0465, 0.25]
     """
     chance = frequencies / np.maximum(estimated, frequencies)
-    risk = chance / frequencies * special.hyp2f1(1.0, 1.0, frequencies + 1.0, 1.0 - chance)
+    factor = np.empty(len(chance))
+    large = frequencies >= _LARGE
+    factor[large] = _series(frequencies[large], 1.0 - chance[large])
+    factor[~large] = special.hyp2f1(1.0, 1.0, frequencies[~large] + 1.0, 1.0 - chance[~large])
+    risk = chance / frequencies * factor
     return np.asarray(np.clip(risk, 0.0, 1.0 / frequencies), np.float64)
+
+
+def _series(frequencies: Int64Array, rest: Float64Array) -> Float64Array:
+    """₂F₁(1, 1; f+1; z) for a large f, by its series; SciPy finds no value from f = 170 on."""
+    found = np.ones(len(rest))
+    term = np.ones(len(rest))
+    for number in range(1, _TERMS):
+        term *= number / (frequencies + number) * rest
+        found += term
+    return found
 
 
 def household_risk(risks: Float64Array, household: Int64Array) -> Float64Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,11 +28,19 @@ from mottle.risk.special_uniques import SpecialUniques, special_uniques
 from mottle.schema.model import Role, Schema
 from mottle.typing import Float64Array, Int64Array
 from mottle.utils.dependence import coded
+from mottle.utils.steps import Announced, Step
 
 __all__ = ["measure_risk"]
 
 THRESHOLD = 0.09
 _SHOWN_VALUES = 10
+_STEPS = {
+    "combinations": "Looking for rare rows",
+    "release": "Who fits which record",
+    "individual": "Individual risks",
+    "population": "Uniques of the population",
+    "k-map": "Asking the population",
+}
 _FAR = 1.5  # ratio of two estimates from which on a note says so
 
 
@@ -46,6 +54,7 @@ def measure_risk(
     household: str | None = None,
     threshold: float = THRESHOLD,
     largest: int = 3,
+    on_progress: Callable[[Step], None] | None = None,
 ) -> RiskReport:
     """Measure how easily people are found in a table, and what is left of it in a release.
 
@@ -68,6 +77,8 @@ def measure_risk(
         The risk above which rows are counted.
     largest : int
         The most columns of combinations that are searched for minimal sample uniques.
+    on_progress : callable, optional
+        Called with every `Step`.
 
     Returns
     -------
@@ -128,6 +139,12 @@ def measure_risk(
         )
     people = None if population is None else as_table(population, reading)
     given = _weights(table, weight, population_size)
+    weighted = given is not None
+    wanted = (True, released is not None, weighted, weighted, people is not None)
+    steps = Announced(
+        on_progress, [name for name, asked in zip(_STEPS, wanted, strict=True) if asked]
+    )
+    steps.begin("combinations", _STEPS["combinations"])
     keys = Keys.of(table, names)
     measured = _Measured(
         table=table,
@@ -139,6 +156,7 @@ def measure_risk(
         population=people,
         threshold=threshold,
         special=special_uniques(keys.codes, names, largest),
+        steps=steps,
     )
     return measured.report(largest)
 
@@ -204,10 +222,14 @@ class _Measured:
     population: pa.Table | None
     threshold: float
     special: SpecialUniques
+    steps: Announced
 
     @cached_property
     def released(self) -> ReleasedRisk | None:
-        return None if self.release is None else ReleasedRisk.of(self.table, self.release)
+        if self.release is None:
+            return None
+        self.steps.begin("release", _STEPS["release"])
+        return ReleasedRisk.of(self.table, self.release)
 
     @cached_property
     def matches(self) -> Int64Array | None:
@@ -219,6 +241,7 @@ class _Measured:
         """[rows]: individual risk in the table."""
         if self.weights is None:
             return None
+        self.steps.begin("individual", _STEPS["individual"])
         keys = self.keys
         sums = np.asarray(np.bincount(keys.group_of, self.weights), np.float64)
         return individual_risk(keys.frequencies, sums[keys.group_of])
@@ -227,6 +250,7 @@ class _Measured:
     def uniques(self) -> PopulationUniques:
         """Estimates of the rows that are unique in the population."""
         assert self.weights is not None
+        self.steps.begin("population", _STEPS["population"])
         return population_uniques(self.keys, self.weights)
 
     def report(self, largest: int) -> RiskReport:
@@ -392,6 +416,7 @@ class _Measured:
         """What is found by whoever has the table of the population."""
         if self.population is None:
             return
+        self.steps.begin("k-map", _STEPS["k-map"])
         before, _ = population_counts(self.table, self.population, self.keys.names)
         known = before[before > 0]
         after = None

@@ -114,6 +114,8 @@ class Column(BaseModel):
     hierarchy: Hierarchy | None = None
     hierarchy_file: Path | None = None  # where the hierarchy was read from
     separator: str | None = None  # set: the text between two items, where sets are text
+    # set: publish items as the lowest nodes of the hierarchy that so many records hold
+    node_holders: int | None = Field(default=None, ge=1)
     representation: Representation | None = None  # None: that of the run
     objective: Objective | None = None  # None: that of the run
     breaks: tuple[float, ...] | None = None  # numbers: where a new bin begins
@@ -182,9 +184,8 @@ class Column(BaseModel):
         for option in ("snap", "bottom", "top", "granularity"):
             if getattr(self, option) is not None and self.role is not Role.QUASI_IDENTIFYING:
                 raise ValueError(f"{option} is for quasi-identifying columns, not {self.role} ones")
-        for option in sorted({option for kind in Kind for option in kind.options}):
-            if getattr(self, option) is not None:
-                self._check_option(option)
+        options = sorted({option for kind in Kind for option in kind.options})
+        self._check_kind([option for option in options if getattr(self, option) is not None])
         if self.kind is not None:
             self.kind.check_options(self)
         if self.coarsening is not None:
@@ -202,18 +203,18 @@ class Column(BaseModel):
             )
         return self
 
-    def _check_option(self, option: str) -> None:
-        """Check that the kind accepts an option; set the kind it implies where none is stated."""
-        if self.kind is None:
-            implied = next(kind for kind in Kind if kind.implied_by == option)
-            object.__setattr__(self, "kind", implied)
-        elif option not in self.kind.options:
-            takes = " or ".join(f"'{kind}'" for kind in Kind if option in kind.options)
-            advice = self.kind.instead.get(option)
-            raise ValueError(
-                f"{article(option)} {option} needs kind = {takes}, not '{self.kind}'"
-                f"{': ' if advice else ''}{advice or ''}"
-            )
+    def _check_kind(self, options: Sequence[str]) -> None:
+        """Check that the kind accepts some options; set the kind they imply if none is stated."""
+        if self.kind is None and options:
+            able = [kind for kind in Kind if set(options) <= set(kind.options)] or list(Kind)
+            implied = [kind for kind in able if kind.implied_by in options]
+            object.__setattr__(self, "kind", (implied or able)[0])
+        for option in options:
+            if self.kind is not None and option not in self.kind.options:
+                takes = " or ".join(f"'{kind}'" for kind in Kind if option in kind.options)
+                raise ValueError(
+                    f"{article(option)} {option} needs kind = {takes}, not '{self.kind}'"
+                )
 
     @property
     def coarsening(self) -> Coarsening | None:

@@ -172,6 +172,7 @@ class Schema(BaseModel):
         orders: Mapping[str, Sequence[str]] | None = None,
         hierarchies: Mapping[str, Hierarchy | str | Path] | None = None,
         separators: Mapping[str, str] | None = None,
+        node_holders: Mapping[str, int] | None = None,
         breaks: Mapping[str, Sequence[float]] | None = None,
         bins: Mapping[str, int] | None = None,
         groups: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
@@ -224,10 +225,14 @@ class Schema(BaseModel):
         orders : mapping of str to sequence of str, optional
             The values of ordered columns, from lowest to highest.
         hierarchies : mapping of str to Hierarchy, str or Path, optional
-            Hierarchies, or the files that hold them. Quasi-identifiers are generalized by them; of
-            a sensitive column they name the groups of similar values.
+            Hierarchies, or the files that hold them. Quasi-identifiers are generalized by them;
+            items of sets are published as their nodes where that loses less; of a sensitive
+            column they name the groups of similar values.
         separators : mapping of str to str, optional
             The text between two items of a set, where sets are text.
+        node_holders : mapping of str to int, optional
+            Publish the items of sets as the lowest nodes of their hierarchy that so many records
+            hold, instead of trying out which lose least.
         breaks : mapping of str to sequence of float, optional
             Where bins of sensitive numbers begin, or those of quasi-identifying numbers, which are
             then published as whole bins.
@@ -292,6 +297,7 @@ class Schema(BaseModel):
             ("order", orders),
             ("hierarchy", hierarchies),
             ("separator", separators),
+            ("node_holders", node_holders),
             ("breaks", breaks),
             ("bins", bins),
             ("groups", groups),

@@ -32,6 +32,8 @@ def column_lines(column: Column, comment: str, folder: Path) -> list[str]:
         lines.append(f"hierarchy = {quoted(hierarchy_file(column, folder))}")
     if column.separator is not None:
         lines.append(f"separator = {quoted(column.separator)}")
+    if column.node_holders is not None:
+        lines.append(f"node_holders = {column.node_holders}")
     if column.representation is not None:
         lines.append(f"representation = {quoted(column.representation)}")
     if column.objective is not None:

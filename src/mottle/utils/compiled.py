@@ -74,6 +74,36 @@ def inner_kernel(function: Function) -> Function:
 
 def _numba(function: Function, **options: bool) -> Any:
     compiler: Any = njit
-    return compiler(nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options)(
-        function
-    )
+    decorate = compiler(nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options)
+    compiled = decorate(function)
+    _take_damaged_for_missing(compiled)
+    return compiled
+
+
+def _take_damaged_for_missing(compiled: Any) -> None:
+    """Compile again what cannot be read from the cache, for instance after a disk was full.
+
+    Numba would raise, in this run and all later ones.
+    """
+    kept = getattr(compiled._cache, "_cache_file", None)  # as Numba keeps it now; else it raises
+    if kept is None or not hasattr(kept, "_load_index") or not hasattr(kept, "_load_data"):
+        return
+    load_index, load_data = kept._load_index, kept._load_data
+
+    def index() -> Any:
+        try:
+            return load_index()
+        except OSError:
+            raise
+        except Exception:  # whatever unpickling raises
+            return {}
+
+    def data(name: str) -> Any:
+        try:
+            return load_data(name)
+        except OSError:
+            raise
+        except Exception as error:
+            raise OSError("A compiled kernel is damaged.") from error  # Numba compiles again
+
+    kept._load_index, kept._load_data = index, data

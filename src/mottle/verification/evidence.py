@@ -174,7 +174,7 @@ def _entry(column: PublishedColumn, values: pa.Array, certificate: Certificate) 
     entry["form"] = str(column.form)
     if column.order is not None:
         entry["order"] = list(column.order)
-    if column.hierarchy is not None and column.form.has_tree:
+    if column.hierarchy is not None and (column.form.has_tree or column.form.has_items):
         entry["tree"] = _paths(column.hierarchy)
     if column.separator is not None:
         entry["separator"] = column.separator

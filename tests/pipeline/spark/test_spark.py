@@ -104,6 +104,22 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
     assert [one.passed for one in release.certificate.checks] == [True] * 5
 
 
+def test_a_person_column_may_have_a_dot_in_its_name(
+    session: pyspark.sql.SparkSession, tmp_path: Path
+) -> None:
+    ages = [20 + row % 30 for row in range(200)]
+    table = pa.table({"person.id": [f"P{row // 2}" for row in range(200)], "age.x": ages})
+    pq.write_table(table, tmp_path / "dots.parquet")
+    released = mottle_spark.anonymize(
+        session.read.parquet(str(tmp_path / "dots.parquet")),
+        Schema.of(quasi_identifying=["age.x"], person="person.id"),
+        KAnonymity(4),
+        staging=tmp_path / "staging",
+        method="nh",
+    )
+    assert released.certificate.unit.people == 100
+
+
 @pytest.mark.parametrize(
     ("sensitive", "guarantee", "chunk_rows"),
     [("income", LDiversity(3) & KnownRecords(9999), 8000), ("income", LDiversity(5), 6000)],

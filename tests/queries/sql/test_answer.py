@@ -120,6 +120,11 @@ def test_sums_in_a_cube_are_those_of_their_groups(release: Release) -> None:
         ("SELECT sum(age * 1e308 * 10) FROM release", "too large"),
         ("SELECT sum(age || 'x') FROM release", "'\\|\\|'"),
         ("SELECT sum(age + 1) / 2 FROM release", "inside another expression"),
+        ("SELECT count(*) / 2 FROM release", r"count\(\*\) inside another expression"),
+        (
+            "SELECT count(*) FROM release JOIN 'a/b.csv' USING (sex)",
+            r"--with b=FILE\.csv \(.*\)\.$",
+        ),
         ("SELECT count(*) FROM release WHERE age + 1 > 3", "Compare the column itself"),
         ("SELECT count(*) FROM release WHERE age", "Compare with a value"),
         ("SELECT count(*) FROM release WHERE sex > 'a'", "text without an order"),

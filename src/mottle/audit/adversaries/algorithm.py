@@ -59,6 +59,7 @@ _FREQUENT = "highest frequency of a link over repeated draws, by its chance"
     title="knows how the graph was built and drawn, and strikes out what that rules out",
     assumes="knows everybody's quasi-identifiers, the algorithm and its graph, and has run it on"
     " similar data",
+    seconds=25,
 )
 def algorithm(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Guess every capped attribute, then count how often links occur over repeated draws."""

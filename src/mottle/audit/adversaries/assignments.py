@@ -27,6 +27,7 @@ _DISJOINT = "assignments without a common match"
     "assignments",
     title="strikes out matches that fit no assignment of everybody at once",
     assumes="knows the quasi-identifiers of everybody, and that everybody has one record",
+    seconds=40,
 )
 def assignments(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Judge Definition 2: exactly, or along the links when only a sample is examined."""

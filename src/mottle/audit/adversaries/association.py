@@ -42,6 +42,7 @@ _RIGHT = "right guesses if similar people have similar values"
     assumes="knows everybody's quasi-identifiers, the algorithm and its graph; expects that"
     " sensitive values go with quasi-identifiers",
     judged=False,
+    seconds=50,
 )
 def association(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Guess every capped attribute."""

@@ -226,6 +226,7 @@ def recursive_c(groups: Int64Array, codes: Int64Array, l: int) -> float:  # noqa
     "classic",
     title="measures of equal rows: k, (α,k), ℓ, t, β, δ, uniqueness",
     assumes="knows only the release: groups of equal published rows are treated as classes",
+    seconds=10,
 )
 def classic(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Measure the release by its equal rows, comparing cells as text; for information."""

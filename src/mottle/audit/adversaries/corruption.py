@@ -51,6 +51,7 @@ MatchesLeft = Callable[[BoolArray], Int64Array]
     "corruption",
     title="knows the true records of some people",
     assumes="knows everybody's quasi-identifiers, the algorithm, its graph, and some true records",
+    seconds=5,
 )
 def corruption(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Measure curves over the people known: at random, and chosen greedily as the worst case."""

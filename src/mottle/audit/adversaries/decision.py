@@ -52,6 +52,7 @@ _ROUNDING = 1e-9
     title="repeats the method on other worlds and strikes out those in which it decides otherwise",
     assumes="knows everybody's quasi-identifiers, the algorithm, its graph, and the values of"
     " people in other groups",
+    seconds=15,
 )
 def decision(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Repeat the method's decisions with people's values exchanged inside groups."""

@@ -49,6 +49,7 @@ _SHOWN = {"1 %": 0.01, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75}
     title="compares several releases of the same people",
     assumes="knows everybody's quasi-identifiers and who is in which release; along edges, also the"
     " algorithm and its graphs",
+    seconds=15,
 )
 def intersection(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Measure what all releases together leave of k, and of the caps of sensitive values."""

@@ -61,6 +61,7 @@ class _Guesses(NamedTuple):
     title="learns from the release to predict people's sensitive values",
     assumes="knows everybody's quasi-identifiers; does not know the algorithm; expects that similar"
     " people have similar values",
+    seconds=50,
 )
 def learning(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Play all attacks on every sensitive attribute that has few enough values."""

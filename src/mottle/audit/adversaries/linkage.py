@@ -29,6 +29,7 @@ _SHOWN = {"1 %": 0.01, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "
     "linkage",
     title="joins the release with everybody's quasi-identifiers",
     assumes="knows the quasi-identifiers of everybody in the table; does not know the algorithm",
+    seconds=0.5,
 )
 def linkage(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Count the matches of every individual, exactly or for a sample of individuals."""

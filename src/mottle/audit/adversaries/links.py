@@ -36,6 +36,7 @@ from mottle.utils.compiled import kernel
     "links",
     title="not an adversary: checks that the release comes from this table along these links",
     assumes="has the original, the release and the private link file, as its owner does",
+    seconds=3,
 )
 def links(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Check that published values are those of the table, and check every link."""

@@ -53,6 +53,7 @@ _PROVEN = 5.0  # σ above the cap from which on a belief is not due to chance
     title="infers sensitive values from the decisions the method made",
     assumes="knows everybody's quasi-identifiers in the order of the table, the algorithm and its"
     " groups",
+    seconds=10,
 )
 def minimality(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Report whether decisions looked at both, and play the attack where there is one."""

@@ -33,6 +33,7 @@ _ENOUGH = 1000  # people up to which those behind a record are counted
     title="adds up the rows of a person among the candidates for a record",
     assumes="knows everybody's quasi-identifiers and which rows belong to the same person; along"
     " edges, also the algorithm and its graph",
+    seconds=2,
 )
 def people(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Count the people behind every record: by containment, and along the links."""

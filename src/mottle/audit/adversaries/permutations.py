@@ -38,6 +38,7 @@ _FREQUENT = "blocks with the same permutation"
     "permutations",
     title="assumes that nothing was permuted, or the same way in every block",
     assumes="knows the algorithm, its graph and around whom each record was generalized",
+    seconds=1,
 )
 def permutations(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Compare how often units move alike with uniformly random permutations."""

@@ -34,6 +34,7 @@ _WORK = 60_000_000  # edges that all random orders together may look at
     "order",
     title="assumes that rows keep the order of the table, or that true links share one position",
     assumes="knows the algorithm, its graph and the table, but not the random numbers",
+    seconds=3,
 )
 def order(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Guess by row number, and by position among the preimages; judged by the links."""

@@ -33,6 +33,7 @@ _MEASURE = "right guesses of whose records they are, by {} column{}"
     title="takes records with equal unchanged values for one person's",
     assumes="knows everybody's quasi-identifiers, which rows belong to the same person, the"
     " algorithm and its graph; expects that a person's rows have the same unchanged values",
+    seconds=2,
 )
 def same_person(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Guess whose several records are; judged by the links."""

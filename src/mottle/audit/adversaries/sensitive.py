@@ -49,6 +49,7 @@ _EXPOSED = 0.1  # the share of all people who count as the most exposed
     "sensitive",
     title="infers the sensitive value from the records that may be a person's",
     assumes="knows everybody's quasi-identifiers; along edges, also the algorithm and its graph",
+    seconds=70,
 )
 def sensitive(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Measure shares, then guesses, for every sensitive column and the joint values of several.

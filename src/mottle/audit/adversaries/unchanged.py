@@ -30,6 +30,7 @@ _LEAST_INFORMATION = 0.02  # of a pair of columns, below which it says nothing r
     "unchanged",
     title="narrows candidates by what unchanged columns say about quasi-identifiers",
     assumes="knows everybody's matches, and how unchanged columns usually relate to them",
+    seconds=8,
 )
 def unchanged(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Guess the true original of records among their candidates; judged by the links."""

@@ -179,6 +179,14 @@ class Hierarchy(Command):
     column: Annotated[
         str | None, typer.Option(help="new, lint: its column.", rich_help_panel=DATA)
     ] = None
+    item_separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="new, lint: what separates the items, if the column holds sets as text.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
     by: Annotated[
         str | None,
         typer.Option(

@@ -119,6 +119,13 @@ class ColumnOptions(OptionGroup):
             help="What separates the items of sets that are text: ';'. Repeatable.",
         ),
     ] = None
+    node_holders: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=INTEGER",
+            help="Items of sets as the lowest nodes that so many records hold. Repeatable.",
+        ),
+    ] = None
     breaks: Annotated[
         list[str] | None,
         typer.Option(
@@ -180,6 +187,7 @@ class ColumnOptions(OptionGroup):
             "--order": self.order,
             "--hierarchy": self.hierarchy,
             "--separator": self.separator,
+            "--node-holders": self.node_holders,
             "--breaks": self.breaks,
             "--snap": self.snap,
             "--top": self.top,
@@ -248,6 +256,10 @@ class ColumnOptions(OptionGroup):
             separators={
                 name: "\t" if value == "\\t" else value
                 for name, value in as_pairs("--separator", self.separator).items()
+            },
+            node_holders={
+                name: as_whole("--node-holders", name, value)
+                for name, value in as_pairs("--node-holders", self.node_holders).items()
             },
             breaks={
                 name: [as_number("--breaks", name, part) for part in value.split(",")]

@@ -5,6 +5,9 @@ mean number of items over all records (after SET12's error rate). Being missing 
 single cell may lose more than 1, where many items are misreported of people who hold more items
 than others. The mean over a release is at most 1, since at most half of the preimages vote against
 what is reported: over all cells, no more items are misreported than held.
+
+Where items are published as nodes of a hierarchy, c, the mean NCP of the nodes that items are
+published as, is lost anyway; of the rest, 1 - c, the share of misreported nodes.
 """
 
 from __future__ import annotations
@@ -113,8 +116,8 @@ class WorldCells(Cells):
         )
 
     def ncp(self, domain: Domain) -> Float64Array:
-        """Items misreported by items held."""
-        return self.wrong / items_held(domain)
+        """Items misreported by items held; where these are nodes, with the loss of the nodes."""
+        return domain.least_loss + (1 - domain.least_loss) * (self.wrong / items_held(domain))
 
     def decode(self, domain: Domain) -> pa.Array:
         """Cells of struct<base, uncertain, distance, missing>."""
@@ -178,7 +181,7 @@ class Worlds(Form):
         if domain.missing >= 0:
             sizes = sizes + (np.arange(domain.size) == domain.missing)
             items = np.append(items, np.int32(domain.items.universe))
-        step = weight / (degree * items_held(domain))
+        step = weight * (1 - domain.least_loss) / (degree * items_held(domain))
         return Growth(step=step, lists=(sizes.astype(np.int64), items))
 
     def room(self, domain: Domain, places_of_item: int) -> int:
@@ -209,7 +212,7 @@ class Worlds(Form):
         """The items that records hold."""
         sets = domain.items.sets.take(codes)
         held_by = np.repeat(np.arange(len(codes)), sets.sizes)
-        costs = np.full(domain.items.universe, 1 / items_held(domain))
+        costs = np.full(domain.items.universe, (1 - domain.least_loss) / items_held(domain))
         return held_by, sets.items.astype(np.int64), costs
 
     def arrow_type(self, value_type: pa.DataType) -> pa.DataType:
@@ -360,9 +363,15 @@ class Worlds(Form):
         return within
 
     def widths(self, cells: pa.Array, column: ReleasedColumn) -> Float64Array:
-        """How many items may differ from the base."""
+        """How many items may differ from the base, and nodes of it stand for several items."""
         distance = pc.fill_null(cells.field("distance"), 0).to_numpy(zero_copy_only=False)
-        return np.asarray(distance, np.float64)
+        widths = np.asarray(distance, np.float64)
+        if column.hierarchy is None:
+            return widths
+        items, row_of = members_of(cells.field("base"))
+        broad = pa.array(set(column.hierarchy.labels) - set(column.hierarchy.leaves), pa.string())
+        several = np.asarray(pc.is_in(items, value_set=broad), np.float64)
+        return widths + np.bincount(row_of, several, minlength=len(cells))
 
     def width_in_words(self, width: float) -> str:
         """How many items may differ from the base."""

@@ -14,7 +14,6 @@ from typing import Protocol
 import numpy as np
 
 from mottle import methods
-from mottle.encoding.domain import Domain
 from mottle.encoding.people import check_named
 from mottle.encoding.sensitive import SensitiveValues, join_counts
 from mottle.errors import PrivacyError, UsageError
@@ -42,7 +41,7 @@ from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.item_calibration import sampled_item_totals
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock
-from mottle.pipeline.published_nodes import with_nodes
+from mottle.pipeline.published_nodes import domains_with_nodes, notes_on_columns_of_nodes
 from mottle.pipeline.rules import check_rules
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.unit import Repeats, check_people, check_repeats, unit_facts
@@ -224,7 +223,7 @@ def drive(
         people = _check_unit(schema, guarantee, settings, survey)
         codec = RowCodec(
             schema,
-            _published_domains(survey.domains(settings.representation), settings, guarantee),
+            domains_with_nodes(survey.domains(settings.representation), settings, guarantee.degree),
             survey.sensitive_columns(),
             survey.unchanged_columns(),
             numbered,
@@ -282,18 +281,6 @@ def drive(
             plan = replace(plan, item_totals=stated)
         certificate = certificate.with_calibration(found)
     return ChunkedRun(plan, parts, certificate)
-
-
-def _published_domains(
-    domains: Sequence[Domain], settings: Settings, guarantee: Guarantee
-) -> tuple[Domain, ...]:
-    """The domains, with sets of nodes instead of items if items have a hierarchy."""
-    if settings.item_hierarchy is None:
-        return tuple(domains)
-    (domain,) = domains
-    assert domain.counts is not None, "domains of a survey know how often values occur"
-    sets = with_nodes(domain.items, domain.counts, settings, guarantee.degree)
-    return (replace(domain, sets=sets),)
 
 
 def _check_unit(
@@ -450,7 +437,11 @@ def _certify(
         protected=protected_values(codec.schema),
         survey_weight=codec.schema.survey_weight,
         rules=codec.schema.rules,
-        notes=(*survey.notes, *column_notes(codec.domains, survey.rows)),
+        notes=(
+            *survey.notes,
+            *notes_on_columns_of_nodes(codec.domains),
+            *column_notes(codec.domains, survey.rows),
+        ),
         seconds=clock.seconds,
         least_total=least_total(plan.demand, _most_rows(survey, codec.schema))
         if settings.totals

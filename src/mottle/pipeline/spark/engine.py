@@ -398,8 +398,10 @@ class SparkEngine:
         column, rows = sql.col(named(name)), self.df
         if name == person:
             check_names_people(name, arrow_schema(rows).field(name).type, "--person")
-            fields = spark_schema(pa.schema([(name, pa.string())]))
-            rows = rows.select(column).mapInArrow(partial(spell_people, name), fields)
+            fields = spark_schema(pa.schema([(PERSON, pa.string())]))
+            # Spark looks columns up by name in mapInArrow, and takes a dot for a path
+            rows = rows.select(column.alias(PERSON)).mapInArrow(partial(spell_people, name), fields)
+            column = sql.col(PERSON)
         counted = (
             rows.where(column.isNotNull()).groupBy(column).agg(sql.count(sql.lit(1)).alias(_TIMES))
         )

@@ -335,7 +335,8 @@ def spark_session(master: str, scratch: Path | None = None) -> Iterator[SparkSes
         .config("spark.ui.showConsoleProgress", "false")
     )
     if master.startswith("local"):
-        builder = builder.config(map=_LOCAL | {"spark.driver.extraJavaOptions": _java_options()})
+        for name, value in (_LOCAL | {"spark.driver.extraJavaOptions": _java_options()}).items():
+            builder = builder.config(name, value)
     if scratch is not None:
         os.environ.pop("SPARK_LOCAL_DIRS", None)  # it would count instead of the setting
         scratch.mkdir(mode=0o700)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mottle.encoding.people import named_people
 from mottle.io.normalize import normalize
 from mottle.methods.buckets.partitioned.shares import RegionRows, RowShare
-from mottle.pipeline.chunked.chunk import CHUNK, TIEBREAK, ChunkedPlan, RowCodec
+from mottle.pipeline.chunked.chunk import CHUNK, PERSON, TIEBREAK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.spark.bundles import BUNDLE, ROWS, bundle, rows_of, slices
@@ -148,10 +148,10 @@ def count_combinations(codec: RowCodec, batches: Batches) -> Batches:
 
 
 def spell_people(column: str, batches: Batches) -> Batches:
-    """Give variants in spelling of a person one name."""
+    """Give variants in spelling of a person one name; ``column`` is their column in the table."""
     for batch in batches:
-        names = named_people(normalize(pa.Table.from_batches([batch])).column(column), column)
-        yield from pa.table({column: names}).to_batches()
+        names = named_people(normalize(pa.Table.from_batches([batch])).column(0), column)
+        yield from pa.table({PERSON: names}).to_batches()
 
 
 # ------------------------------------------------------------------------------------- order

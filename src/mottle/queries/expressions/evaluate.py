@@ -21,7 +21,6 @@ import numpy as np
 
 from mottle.errors import UsageError
 from mottle.queries.aggregates import Summands
-from mottle.queries.calibration import AnswerKind
 from mottle.queries.cells.atoms import Values
 from mottle.queries.cells.cells import IMPOSSIBLE
 from mottle.queries.engine import Queries
@@ -30,8 +29,9 @@ from mottle.queries.expressions.code_list import CodeList
 from mottle.queries.expressions.distinct import count_distinct
 from mottle.queries.expressions.factors import Factor, FactorOutcome, factors_of
 from mottle.queries.expressions.polynomial import Polynomial
-from mottle.queries.expressions.quantile import Mixture, MixturePart, quantile
+from mottle.queries.expressions.quantile import Mixture, MixturePart, QuantileError, quantile
 from mottle.queries.expressions.spread import Spread, spread
+from mottle.queries.expressions.stated import Answer, Part, state
 from mottle.queries.expressions.tree import (
     Combination,
     Expression,
@@ -43,7 +43,6 @@ from mottle.queries.expressions.tree import (
 )
 from mottle.queries.expressions.value_classes import Needs
 from mottle.queries.fitting.known_totals import TotalsByAtom
-from mottle.queries.stated_errors import state_one
 from mottle.typing import Float64Array, Int64Array
 
 MOST_COMBINATIONS = 20_000
@@ -87,45 +86,58 @@ class Group(NamedTuple):
 def evaluate(queries: Queries, question: Question) -> list[Group]:
     """Answer a question for every group that may have a record, with errors that hold."""
     columns = set(_needs(question)[0])
-    queries = queries.answering(columns)
-    found = _evaluate(queries, question)
-    plain: dict[tuple[Any, ...], Group] = {}
+    found = _evaluate(queries.answering(columns), question)
+    plain: dict[tuple[Any, ...], _Answers] = {}
 
-    def again(other: Queries, key: tuple[Any, ...], place: int) -> Estimate:
+    def again(other: Queries, key: tuple[Any, ...], place: int) -> Answer:
         if not plain:
             plain.update({_typed(group.key): group for group in _evaluate(other, question)})
         return plain[_typed(key)].answers[place]
 
-    return [
-        Group(
-            group.key,
-            [
-                answer
-                if answer.error == 0.0 and len(columns) == 1  # as totals say
-                else state_one(
-                    queries,
-                    _KINDS.get(aggregate.kind, AnswerKind.AVERAGE),
-                    columns,
+    used = [_used(replace(question, aggregates=(one,))) for one in question.aggregates]
+    groups = []
+    for key, answers in found:
+        stated = []
+        for place, (answer, (own, conditions)) in enumerate(zip(answers, used, strict=True)):
+            asked = queries.answering(own)
+            if asked is not queries.answering(
+                columns
+            ):  # this one does not look at sensitive values
+                answer = again(asked, key, place)
+            stated.append(
+                state(
+                    asked,
+                    own,
+                    conditions,
                     answer,
-                    lambda other, key=group.key, place=place: again(other, key, place),  # type: ignore[misc]
+                    lambda other, key=key, place=place: again(other, key, place),  # type: ignore[misc]
                 )
-                for place, (answer, aggregate) in enumerate(
-                    zip(group.answers, question.aggregates, strict=True)
-                )
-            ],
-        )
-        for group in found
-    ]
+            )
+        groups.append(Group(key, stated))
+    return groups
 
 
-_KINDS = {"count": AnswerKind.COUNT, "sum": AnswerKind.SUM}
+def _used(question: Question) -> tuple[set[str], set[str]]:
+    """The columns that a question depends on, and those that say which records count."""
+    needs, numeric = _needs(question)
+    told_apart = {
+        name for name, one in needs.items() if one.tests or one.attributes or one.by_value
+    }
+    return set(needs), told_apart | (set(needs) - numeric)
 
 
-def _evaluate(queries: Queries, question: Question) -> list[Group]:
+class _Answers(NamedTuple):
+    """The answers for one group, with the errors that follow from cells alone."""
+
+    key: tuple[Any, ...]
+    answers: list[Answer]
+
+
+def _evaluate(queries: Queries, question: Question) -> list[_Answers]:
     """The answers with errors that follow from cells alone, except where totals state them."""
     if not question.keys and len(question.aggregates) > 1:  # each tells fewer values apart
         alone = [replace(question, aggregates=(one,)) for one in question.aggregates]
-        return [Group((), [_evaluate(queries, one)[0].answers[0] for one in alone])]
+        return [_Answers((), [_evaluate(queries, one)[0].answers[0] for one in alone])]
     evaluation = _Evaluation.of(queries, question)
     combinations = evaluation.combinations(question)
     if not question.keys:
@@ -134,8 +146,16 @@ def _evaluate(queries: Queries, question: Question) -> list[Group]:
     for key, members in combinations.values():
         if question.keys and not evaluation.may_occur(members):
             continue
-        answers = [evaluation.answer(members, aggregate) for aggregate in question.aggregates]
-        found.append(Group(key, answers))
+        answers = [
+            Answer(
+                aggregate.kind,
+                aggregate.distinct,
+                *evaluation.answer(members, aggregate),
+                evaluation.parts(members, aggregate),
+            )
+            for aggregate in question.aggregates
+        ]
+        found.append(_Answers(key, answers))
     return found
 
 
@@ -155,6 +175,7 @@ class _Evaluation:
     records: int
     factors: tuple[Factor, ...]
     totals: Mapping[str, TotalsByAtom]
+    unchanged: frozenset[str] = frozenset()
     possible_rows: dict[int, Int64Array] = field(default_factory=dict)
 
     @classmethod
@@ -169,7 +190,7 @@ class _Evaluation:
                 "Group by fewer columns, or by ranges: CASE WHEN age < 30 THEN … END.",
             )
         ordered = sorted(factors, key=lambda factor: -len(factor.outcomes))
-        return cls(queries.records, tuple(ordered), queries.totals)
+        return cls(queries.records, tuple(ordered), queries.totals, queries.unchanged)
 
     @cached_property
     def possibilities(self) -> Int64Array:
@@ -194,27 +215,72 @@ class _Evaluation:
         """Whether a record may be in one of the combinations."""
         return any(len(self._rows(member)) for member in members)
 
-    def answer(self, members: Sequence[_Member], aggregate: Aggregate) -> Estimate:
-        """One estimate."""
+    def answer(
+        self, members: Sequence[_Member], aggregate: Aggregate
+    ) -> tuple[Estimate, QuantileError | None]:
+        """One estimate; for quantiles also how its error follows from that of a count."""
         chosen = list(_values(members, aggregate))
         if aggregate.distinct:
             by_value: dict[Any, list[tuple[_Member, Any]]] = {}
             for member, value in chosen:
                 by_value.setdefault(_label(value), []).append((member, value))
             parts = [self._summands(part, calculates=False) for part in by_value.values()]
-            return count_distinct(parts, self._summands(chosen, calculates=False))
+            return count_distinct(parts, self._summands(chosen, calculates=False)), None
         summands = self._summands(chosen, calculates=aggregate.calculates)
         match aggregate.kind:
             case "count":
-                return self._match_totals(summands.count(), chosen)
+                return self._match_totals(summands.count(), chosen), None
             case "sum":
-                return summands.total()
+                return summands.total(), None
             case "avg":
-                return summands.average()
+                return summands.average(), None
             case "quantile":
                 return quantile(summands, self._mixture(chosen), aggregate.share)
             case kind:
-                return spread(summands, Spread(kind))
+                return spread(summands, Spread(kind)), None
+
+    def parts(self, members: Sequence[_Member], aggregate: Aggregate) -> list[Part]:
+        """A sum or average by the formula that records have: one for each branch of a CASE.
+
+        They are told apart where the formulas are constants, or calculate with a column that is
+        published as it is; elsewhere errors are calibrated for all of them together.
+        """
+        if aggregate.kind not in ("sum", "avg") or aggregate.distinct:
+            return []
+        by_formula: dict[Any, tuple[Polynomial, list[tuple[_Member, Any]]]] = {}
+        for member, value in _values(members, aggregate):
+            formula = Polynomial.of(value)
+            key = tuple(sorted((tuple(sorted(one)), by) for one, by in formula.terms.items() if by))
+            by_formula.setdefault(key, (formula, []))[1].append((member, value))
+        formulas = [formula for formula, _ in by_formula.values()]
+        with_columns = [formula for formula in formulas if formula.columns]
+        if with_columns and not any(self.unchanged.intersection(one.columns) for one in formulas):
+            return []
+        return [
+            Part(formula, self._summands(chosen, calculates=True), self._everyone(formula))
+            for formula, chosen in by_formula.values()
+        ]
+
+    def _everyone(self, formula: Polynomial) -> Summands | None:
+        """The summands of all records for which a formula has a value."""
+        if not self.unchanged.intersection(formula.columns):
+            return None
+        chosen = [
+            (member, formula)
+            for member in self._all_members
+            if not any(member.at[name].is_missing for name in formula.columns)
+        ]
+        return self._summands(chosen, calculates=True)
+
+    @cached_property
+    def _all_members(self) -> list[_Member]:
+        return [
+            _Member(
+                outcomes,
+                {name: one for outcome in outcomes for name, one in outcome.classes.items()},
+            )
+            for outcomes in product(*(factor.outcomes for factor in self.factors))
+        ]
 
     def _summands(self, chosen: Sequence[tuple[_Member, Any]], *, calculates: bool) -> Summands:
         """What every record adds, over the combinations that count."""

@@ -75,11 +75,51 @@ class Mixture:
         return np.maximum(part.values.shares(part.cells), 0.0)
 
 
-def quantile(summands: Summands, mixture: Mixture, share: float) -> Estimate:
+@dataclass(frozen=True, eq=False)
+class QuantileError:
+    """How far a quantile is off, given how far the share of records is off that lie below it."""
+
+    mixture: Mixture
+    share: float
+    records: float
+    found: float
+    ends: tuple[float, float]
+
+    @property
+    def count(self) -> Estimate:
+        """How many records have no larger number, with the error that follows from cells."""
+        error = self.mixture.error_of_share(self.found, self.share, self.records) * self.records
+        return Estimate(self.count_below(self.found), 0.0, self.records, error)
+
+    def count_below(self, number: float) -> float:
+        """Return how many records are expected not to exceed a number."""
+        return self.mixture.share_below(number, self.records) * self.records
+
+    def of_count(self, error: float) -> float:
+        """Return the standard error of the quantile, given that of `count`.
+
+        Values are often few: an interval of one standard error would lie within a single one. So it
+        is that of 95 %, to the side where it reaches farther.
+        """
+        reach = error / self.records
+        if not reach > 0:
+            return 0.0
+        low, high = (
+            self.mixture.quantile(
+                min(max(self.share + side * _REACH * reach, 0.0), 1.0), self.records, *self.ends
+            )
+            for side in (-1, 1)
+        )
+        return max(high - self.found, self.found - low) / _REACH
+
+
+def quantile(
+    summands: Summands, mixture: Mixture, share: float
+) -> tuple[Estimate, QuantileError | None]:
     """Estimate the number below which a share of the records lies, interpolated between two."""
     records = float(summands.likely.sum())
     if len(summands.likely) == 0 or records == 0:
-        return Estimate(np.nan, np.nan, np.nan, np.nan)
+        return Estimate(np.nan, np.nan, np.nan, np.nan), None
     least = _lowest(summands, share)
     most = -_lowest(
         Summands(
@@ -94,16 +134,9 @@ def quantile(summands: Summands, mixture: Mixture, share: float) -> Estimate:
     )
     ends = float(summands.lowest.min()), float(summands.highest.max())
     found = mixture.quantile(share, records, *ends)
-    reach = mixture.error_of_share(found, share, records)
-    error = 0.0
-    if least < most and reach > 0:
-        # Values are often few: an interval of one standard error would lie within a single one.
-        low, high = (
-            mixture.quantile(min(max(share + side * _REACH * reach, 0.0), 1.0), records, *ends)
-            for side in (-1, 1)
-        )
-        error = (high - low) / (2 * _REACH)
-    return Estimate(min(max(found, least), most), least, most, error)
+    how = QuantileError(mixture, share, records, found, ends)
+    error = how.of_count(how.count.error) if least < most else 0.0
+    return Estimate(min(max(found, least), most), least, most, error), how
 
 
 def _lowest(summands: Summands, share: float) -> float:

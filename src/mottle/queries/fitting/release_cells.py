@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,10 +89,17 @@ def calibrate_items(
     """Give sets of items the rate of misreported items, and the totals, that a release states."""
     if release.certified is None or not isinstance(cells, ItemCells):
         return cells
+    column = next(one for one in release.columns if one.name == cells.name)
+    facts = next((one for one in release.certified.columns if one.name == cells.name), None)
+    if facts is not None and facts.nodes and column.hierarchy is None:
+        items = replace(cells.items, of_unknown_tree=True)
+        cells = replace(cells, items=items, atoms=items)
     loss = release.certified.ncp.get(cells.name, release.certified.flipped)
     if loss is not None:
-        cells = cells.calibrated(float(loss), _degree(release))
-    totals = next(one.item_totals for one in release.columns if one.name == cells.name)
+        nodes = 0.0 if facts is None or facts.node_loss is None else facts.node_loss
+        flipped = (float(loss) - nodes) / (1 - nodes) if nodes < 1 else 0.0
+        cells = cells.calibrated(max(flipped, 0.0), _degree(release))
+    totals = column.item_totals
     bounds = share_bounds(release)
     if fit != FITS[0] or totals is None or bounds is None:
         return cells

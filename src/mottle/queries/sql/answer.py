@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from mottle.errors import UsageError, did_you_mean
+from mottle.queries.calibration import LARGE_ERROR, MANY_COLUMNS, NOT_CALIBRATED, TOO_LARGE
 from mottle.queries.cells.atoms import Values
 from mottle.queries.cells.item_cells import ItemCells
 from mottle.queries.cells.items.index import Items
@@ -25,11 +26,12 @@ from mottle.queries.estimate import Estimate
 from mottle.queries.expressions.evaluate import Aggregate, Question, evaluate
 from mottle.queries.expressions.tree import Expression, HoldsItems, Reference, Test, walk
 from mottle.queries.group_by.all_groups import PARTS, grouping_sets
-from mottle.queries.sql.parse import Answered, Key, SelectQuery, parse_query
+from mottle.queries.sql.parse import ENDINGS, Answered, Key, SelectQuery, parse_query
 from mottle.queries.sql.translate import as_conjunction, unsupported
 from mottle.utils.arrow import numbered
 
-_UNRELIABLE = "see the notes"
+_DOUBT = "\0doubt"  # after the name of an aggregate: a column that is not part of the answer
+DOUBTS = b"doubts"  # metadata of a column that says whether answers are reliable: why they are not
 MAX_GROUPS = 2000  # groups whose sums and averages are computed one by one
 Where = Mapping[str, Conditions]
 
@@ -122,7 +124,9 @@ def _kernel_answer(queries: Queries, select: SelectQuery) -> pa.Table | None:
     table = grouping_sets(queries, groups, subsets, dict(where))
     columns = {name: table.column(name) for name in groups}
     counts = [
-        Estimate(expected, certain, possible, error, "" if reliable else _UNRELIABLE)
+        Estimate(
+            expected, certain, possible, error, "" if reliable else _doubt(queries, expected, error)
+        )
         for expected, certain, possible, error, reliable in zip(
             *(table.column(part).to_pylist() for part in PARTS), strict=True
         )
@@ -132,6 +136,13 @@ def _kernel_answer(queries: Queries, select: SelectQuery) -> pa.Table | None:
         answers = counts if is_count else list(_by_group(queries, groups, item, own, table))
         columns |= _columns(item, answers)
     return pa.table(columns)
+
+
+def _doubt(queries: Queries, expected: float, error: float) -> str:
+    """Why the count of a group is unreliable."""
+    if queries.calibration is None:
+        return NOT_CALIBRATED
+    return MANY_COLUMNS if error <= TOO_LARGE * abs(expected) else LARGE_ERROR
 
 
 def _column(aggregate: Aggregate) -> str | None:
@@ -273,7 +284,7 @@ def _labels(queries: Queries, key: Key, values: Sequence[Any]) -> pa.Array:
 
 
 def _columns(item: Answered, answers: Sequence[Estimate]) -> dict[str, Any]:
-    """The five columns of an aggregate."""
+    """The five columns of an aggregate, and why its answers are unreliable."""
     *numbers, reliable = item.columns
     parts = ("expected", "certain", "possible", "error")
     return {
@@ -282,6 +293,7 @@ def _columns(item: Answered, answers: Sequence[Estimate]) -> dict[str, Any]:
             for name, part in zip(numbers, parts, strict=True)
         },
         reliable: pa.array([answer.reliable for answer in answers], pa.bool_()),
+        f"{item.label}{_DOUBT}": pa.array([answer.doubt for answer in answers], pa.string()),
     }
 
 
@@ -296,5 +308,23 @@ def _select_rows(answer: pa.Table, select: SelectQuery) -> pa.Table:
             (places[name], "descending" if down else "ascending") for name, down in select.order
         ]
         answer = numbered(answer).sort_by(keys).rename_columns(answer.column_names)
+    answer = answer.slice(select.first, select.rows)
     names = [name for item in select.selected for name in item.columns]
-    return answer.select(names).slice(select.first, select.rows)
+    chosen = answer.select(names)
+    schema = chosen.schema
+    for item in select.selected:
+        if isinstance(item, Answered):
+            found = answer.column(f"{item.label}{_DOUBT}").unique().to_pylist()
+            at = names.index(item.columns[-1])
+            said = {DOUBTS: "; ".join(sorted(one for one in found if one))}
+            schema = schema.set(at, schema.field(at).with_metadata(said))
+    return chosen.cast(schema)
+
+
+def doubts_of(answer: pa.Table) -> list[str]:
+    """Return why answers of a query are unreliable, column by column, as its metadata say."""
+    return [
+        f"{field.name.removesuffix(ENDINGS[-1])}: {reasons.decode()}"
+        for field in answer.schema
+        if (reasons := (field.metadata or {}).get(DOUBTS))
+    ]

@@ -175,8 +175,9 @@ class _Parser:
         if node["class"] == "COLUMN_REF":
             return self._source.resolve(node["column_names"])
         if node["class"] == "FUNCTION" and node["function_name"] in _AGGREGATES:
+            name = str(node["function_name"]).replace("count_star", "count(*)")
             raise unsupported(
-                f"{node['function_name']} inside another expression",
+                f"{name} inside another expression",
                 "Select it by itself, and calculate with the answer.",
             )
         return None

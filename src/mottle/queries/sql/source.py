@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -79,6 +80,11 @@ def source_of(node: Node, columns: Sequence[str], tables: Mapping[str, pa.Table]
     return Source(left.columns, left.release, (*left.lists, codes), inner)
 
 
+def _plain_name(table: Node) -> str:
+    """A name to join a table by, where the query may name a file."""
+    return re.sub(r"\W+", "_", str(table["table_name"]).rsplit("/", 1)[-1].split(".", 1)[0])
+
+
 def _joined(node: Node, left: Source, tables: Mapping[str, pa.Table]) -> CodeList:
     """The code list on the right of a join."""
     right = node["right"]
@@ -91,7 +97,7 @@ def _joined(node: Node, left: Source, tables: Mapping[str, pa.Table]) -> CodeLis
     if stated not in given:
         raise UsageError(
             f"There is no table '{right['table_name']}' to join.",
-            f"Name its file: --with {right['table_name']}=FILE.csv (in Python, tables={{...}})."
+            f"Name its file: --with {_plain_name(right)}=FILE.csv (in Python, tables={{...}})."
             f" {did_you_mean(str(right['table_name']), tables)}".rstrip(),
         )
     name = str(right["alias"] or stated).lower()

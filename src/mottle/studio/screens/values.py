@@ -12,10 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import ValidationError
 
+from mottle.encoding.set_columns import held_items
 from mottle.errors import MottleError, SchemaError, UsageError
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.hierarchy import builders, validation
 from mottle.hierarchy.tree import Hierarchy
+from mottle.itemsets.arrow import is_list
 from mottle.pipeline.anonymize import anonymize
 from mottle.schema.model import Column, Kind, Role, Schema, Unit
 from mottle.studio import trees
@@ -59,8 +61,7 @@ def _findings(
     """What is wrong with the tree of a column."""
     if column.hierarchy is None:
         return []
-    values = opened.kept("values", column.name, lambda cells: _distinct(cells, column.name))
-    found = validation.lint(column.hierarchy.rows(), values=values)
+    found = validation.lint(column.hierarchy.rows(), values=_distinct(opened, column))
     return [each for each in found if each.severity is validation.Severity.ERROR or not only_errors]
 
 
@@ -86,7 +87,9 @@ def _content(studio: Studio) -> dict[str, Any]:
         "tree": tree if whole else None,
         "whole": whole,
         "builders": {
-            by: BUILDERS[by] for by in _fitting(opened.table.schema.field(column.name).type)
+            by: BUILDERS[by]
+            for by in _fitting(opened.table.schema.field(column.name).type)
+            if by != "similarity" or not _holds_sets(opened.table, column)
         },
         "coarser": {name: _option_text(getattr(column, name)) for name in _COARSER},
         "steps": _steps(opened.table.schema.field(column.name).type),
@@ -130,13 +133,23 @@ def _option_text(value: object) -> str:
     return ",".join(f"{each:g}" for each in value) if isinstance(value, tuple) else str(value)
 
 
-def _distinct(cells: pa.ChunkedArray, name: str) -> list[str]:
-    found: list[str] = as_text(cells, name).unique().drop_null().to_pylist()
-    return found
+def _holds_sets(table: pa.Table, column: Column) -> bool:
+    return column.kind == Kind.SET or is_list(table.schema.field(column.name).type)
 
 
-def _texts(table: pa.Table, name: str) -> list[str | None]:
-    found: list[str | None] = as_text(table.column(name), name).to_pylist()
+def _distinct(opened: Opened, column: Column) -> list[str]:
+    """The values of a column, or the items of its sets."""
+    key = f"values {column.separator}" if _holds_sets(opened.table, column) else "values"
+    found = opened.kept(key, column.name, lambda _: dict.fromkeys(_texts(opened.table, column)))
+    return [text for text in found if text is not None]
+
+
+def _texts(table: pa.Table, column: Column) -> list[str | None]:
+    """The cells of a column as text, or the items of its sets."""
+    cells = table.column(column.name)
+    if _holds_sets(table, column):
+        return held_items(cells, column.name, column.separator)
+    found: list[str | None] = as_text(cells, column.name).to_pylist()
     return found
 
 
@@ -159,7 +172,7 @@ async def _build(studio: Studio, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _built(studio: Studio, opened: Opened, column: Column, by: str, words: str) -> Hierarchy:
-    values = _texts(opened.table, column.name)
+    values = _texts(opened.table, column)
     match by:
         case "intervals":
             return builders.from_intervals(values, widths=_numbers(words))
@@ -176,8 +189,9 @@ def _built(studio: Studio, opened: Opened, column: Column, by: str, words: str) 
             others = {name: opened.table.column(name).to_pylist() for name in names}
             return builders.from_cooccurrence(values, others, groups=_wholes(words))
         case "by hand":
-            leaves = opened.kept("values", column.name, lambda it: _distinct(it, column.name))
-            return Hierarchy.from_rows([(leaf, validation.ROOT) for leaf in leaves])
+            return Hierarchy.from_rows(
+                [(leaf, validation.ROOT) for leaf in _distinct(opened, column)]
+            )
         case _:
             raise UsageError("There is no such way to build a tree.", "Load the page again.")
 
@@ -307,7 +321,10 @@ def _change(studio: Studio, make: Callable[[Opened, Column], Hierarchy | None]) 
     hierarchy = make(opened, column)
     if hierarchy is None:
         found = next(each for each in opened.found.columns if each.name == column.name)
-        new = Column(name=column.name, role=column.role, kind=found.kind, order=found.order)
+        if _holds_sets(opened.table, column):
+            new = _column(column, kind=Kind.SET, hierarchy=None, separator=column.separator)
+        else:
+            new = Column(name=column.name, role=column.role, kind=found.kind, order=found.order)
         _write(studio, schema, new)
         return
     folder = studio.project.folder / FOLDER
@@ -315,6 +332,12 @@ def _change(studio: Studio, make: Callable[[Opened, Column], Hierarchy | None]) 
     file = folder / f"{_next(folder)}.csv"
     hierarchy.write(file)
     options = {"kind": Kind.HIERARCHY, "hierarchy": hierarchy, "hierarchy_file": file}
+    if _holds_sets(opened.table, column):
+        options |= {
+            "kind": Kind.SET,
+            "separator": column.separator,
+            "node_holders": column.node_holders,
+        }
     _write(studio, schema, _column(column, **options))
 
 
@@ -344,8 +367,9 @@ def _make_examples(studio: Studio) -> None:
         raise UsageError("The table is too short for examples.", "Go on.")
     schema = Schema(columns=(column,), unit=Unit.ROW)
     sample = rows.slice(0, _EXAMPLES * _EXAMPLE_K)
+    method = "nh" if _holds_sets(opened.table, column) else "mondrian"
     try:
-        release = anonymize(sample, schema, KAnonymity(_EXAMPLE_K), method="mondrian")
+        release = anonymize(sample, schema, KAnonymity(_EXAMPLE_K), method=method, effort=0)
     except MottleError as error:
         raise UsageError(f"There are no examples: {error.problem}", error.remedy) from None
     texts = release.text_of(release.table).to_pylist()

@@ -26,6 +26,7 @@ class Items:
     name: str
     values: pa.Array  # [items], sorted by text
     hierarchy: Hierarchy | None = None  # items are its nodes, none of them below another
+    of_unknown_tree: bool = False  # they are nodes of a hierarchy that the release does not carry
 
     missing_measure = 1.0
 
@@ -67,6 +68,12 @@ class Items:
         """Return the items that a label stands for: itself, or those below it."""
         if item in self.place_of:
             return np.array([self.place_of[item]])
+        if self.of_unknown_tree:
+            raise UsageError(
+                f"The release does not carry the hierarchy of column '{self.name}', whose nodes its"
+                " cells hold; it can only be asked about items and nodes that cells name.",
+                "Ask release.parquet, which carries it.",
+            )
         extent = None if self.hierarchy is None else self.hierarchy.leaf_range(item)
         if extent is None:
             return np.empty(0, np.int64)
