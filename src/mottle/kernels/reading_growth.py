@@ -54,8 +54,8 @@ def is_read(reading: Reading | None, column: int) -> bool:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _loss(
-    logarithm: bool, members: int, listed: int, mass: float, squares: float, terms: float
+def loss_of_cell(
+    logarithm: bool, members: int, listed: float, mass: float, squares: float, terms: float
 ) -> float:
     """Loss of a cell; ``listed``: s, ``terms``: R or L."""
     each = 1.0 / members
@@ -101,7 +101,7 @@ def set_value_table(
             listed += 1
             mass += share
             squares += share * share
-    before = _loss(logarithm, members, listed, mass, squares, terms)
+    before = loss_of_cell(logarithm, members, listed, mass, squares, terms)
     for number in range(kinds):
         at = offset + codes[number]
         new = counts[at] == 0
@@ -109,7 +109,7 @@ def set_value_table(
             table[number] = 0.0
         else:
             f = reading.share[at] if new else 0.0
-            after = _loss(
+            after = loss_of_cell(
                 logarithm,
                 members + 1,
                 listed + new,
@@ -148,11 +148,11 @@ def set_node_table(
         node = climb(tree, node, code)
         terms += reading.term[offset + code]
     logarithm, rate = reading.score[column] == LOGARITHM, reading.rate[column]
-    before = _loss(logarithm, members, 0, reading.mass[node], reading.squares[node], terms)
+    before = loss_of_cell(logarithm, members, 0, reading.mass[node], reading.squares[node], terms)
     for number in range(kinds):
         code = codes[number]
         above = climb(tree, node, code)
-        after = _loss(
+        after = loss_of_cell(
             logarithm,
             members + 1,
             0,
@@ -188,7 +188,9 @@ def set_reading(
             mass += share
             squares += share * share
     logarithm = reading.score[column] == LOGARITHM
-    return float(reading.rate[column] * _loss(logarithm, members, listed, mass, squares, terms))
+    return float(
+        reading.rate[column] * loss_of_cell(logarithm, members, listed, mass, squares, terms)
+    )
 
 
 @inner_kernel
@@ -209,7 +211,7 @@ def node_reading(
         terms += reading.term[offset + ordered[box[member], column]]
     logarithm = reading.score[column] == LOGARITHM
     mass, squares = reading.mass[node], reading.squares[node]
-    return float(reading.rate[column] * _loss(logarithm, members, 0, mass, squares, terms))
+    return float(reading.rate[column] * loss_of_cell(logarithm, members, 0, mass, squares, terms))
 
 
 @inner_kernel
@@ -240,12 +242,12 @@ def add_set_savings(
             squares += share * share
         counts[code] += 1
     logarithm, rate = reading.score[column] == LOGARITHM, reading.rate[column]
-    before = _loss(logarithm, members, listed, mass, squares, terms)
+    before = loss_of_cell(logarithm, members, listed, mass, squares, terms)
     for member in range(members):
         code = ordered[box[member], column]
         alone = counts[code] == 1
         f = reading.share[offset + code] if alone else 0.0
-        after = _loss(
+        after = loss_of_cell(
             logarithm,
             members - 1,
             listed - alone,
@@ -280,10 +282,10 @@ def add_node_savings(
     for member in range(members):
         terms += reading.term[offset + ordered[box[member], column]]
     logarithm, rate = reading.score[column] == LOGARITHM, reading.rate[column]
-    before = _loss(logarithm, members, 0, reading.mass[whole], reading.squares[whole], terms)
+    before = loss_of_cell(logarithm, members, 0, reading.mass[whole], reading.squares[whole], terms)
     for member in range(members):
         part = parts[member]
-        after = _loss(
+        after = loss_of_cell(
             logarithm,
             members - 1,
             0,

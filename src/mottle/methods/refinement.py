@@ -30,6 +30,7 @@ from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_pulls, add_savings, box_loss
 from mottle.kernels.vote_growth import ItemLists
 from mottle.methods.base import MethodContext
+from mottle.methods.layer_exchange import exchange_layers, next_layer
 from mottle.methods.options import MethodOption
 from mottle.orderings import lexicographic
 from mottle.orderings.random_cuts import random_cuts
@@ -107,6 +108,7 @@ def refine(
         # Orders of sets take long, and buckets exchange another layer each time: more per pass.
         exchanges, window = half, 1
     settled = _nothing_settled(bucket_starts, degree)
+    worth = np.zeros((len(preimages) if len(settled) else 0, degree))
     by_column = partial(column_losses, like(ncp or scales, scales), ordered, preimages)
     try:
         # What each layer of a record costs it is needed to choose a layer; buckets draw theirs.
@@ -135,6 +137,7 @@ def refine(
                 together,
                 exchanges,
                 settled,
+                worth,
             )
             passes += 1
             curve.append(float(losses.mean()))
@@ -240,6 +243,7 @@ def _one_pass(
     together: int,
     exchanges: int,
     settled: BoolArray,
+    worth: Float64Array,
 ) -> None:
     """Exchange preimages of the records ``taking_part``, which are in increasing order."""
     records, degree = len(taking_part), preimages.shape[1]
@@ -261,7 +265,24 @@ def _one_pass(
     same_layer = bucket_starts is not None
 
     def exchange(first: int, last: int) -> None:
-        if time.perf_counter() < until:
+        if time.perf_counter() >= until:
+            return
+        if same_layer and scales.lists is None:
+            exchange_layers(
+                scales,
+                ordered,
+                preimages,
+                losses,
+                order,
+                starts,
+                first,
+                last,
+                seeds,
+                exchanges,
+                settled,
+                worth,
+            )
+        else:
             _exchange(
                 scales,
                 scales.lists,
@@ -412,7 +433,7 @@ def _exchange(
             if same_layer:
                 common = (common + 1) % degree
                 if len(settled) > 0:
-                    common = _next_layer(settled[number], common)
+                    common = next_layer(settled[number], common)
                 if common < 0:
                     break
             for place in range(size):
@@ -467,16 +488,6 @@ def _exchange(
                         _set_saved(scales, ordered, box, counts, own, saved[record])
             elif lists is None and not same_layer:
                 break
-
-
-@inner_kernel
-def _next_layer(settled: BoolArray, first: int) -> int:
-    """The next layer, from ``first`` on and around, that is not settled; -1 for none."""
-    for step in range(settled.size):
-        layer = (first + step) % settled.size
-        if not settled[layer]:
-            return int(layer)
-    return -1
 
 
 @inner_kernel
