@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mottle.utils.lazy import lazy_module
-from mottle.utils.lean_process import end_at_once, own_process
+from mottle.utils.lean_process import end_at_once, end_without_finalizing, own_process
 
 if TYPE_CHECKING:
     from mottle.cli import app
@@ -42,6 +42,8 @@ def main() -> None:
         # Threads of Arrow and of kernels may still run: finalizing Python beneath them can crash.
         if ending.code in (INTERRUPTED, NO_MEMORY):
             _end_now(int(ending.code))
+        if ending.code is None or isinstance(ending.code, int):
+            end_without_finalizing(ending.code or 0)
         raise
     except KeyboardInterrupt:
         _end("Interrupted: nothing was written.", INTERRUPTED)

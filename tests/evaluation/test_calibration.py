@@ -17,8 +17,11 @@ from mottle.evaluation.calibration import (
     _Asked,
     _conditions,
     _kinds_of_codes,
+    _Layout,
     _neighbours,
     _rounded,
+    _Spread,
+    _Sums,
 )
 from mottle.queries import Queries
 
@@ -170,3 +173,39 @@ def test_codes_that_the_same_conditions_take_are_of_one_kind() -> None:
     kind_of, kinds = _kinds_of_codes(asked)
     assert len(kinds) == 3
     assert kinds[kind_of].tolist() == [[1, 0], [1, 1], [0, 0], [0, 0]]
+
+
+def test_sums_over_originals_by_bits_are_those_one_by_one() -> None:
+    random = np.random.default_rng(3)
+    codes = random.integers(0, 40, 3000)
+    weights = random.integers(1, 6, 3000) / 10
+    numbers = np.append(random.normal(50, 20, 39), np.nan)[codes]
+    known = np.isfinite(numbers)
+    for order in (codes, np.zeros_like(codes)):  # most bytes hold one number, and nearly none does
+        layout = _Layout.of(weights, order)
+        sums = _Sums.of(layout, numbers)
+        fits = random.random(3000) < 0.3
+        bits = np.packbits(layout.spread(fits, False))
+        weight, total = sums.among(bits)
+        assert weight == pytest.approx(weights[fits & known].sum(), rel=1e-12)
+        assert total == pytest.approx((weights * numbers)[fits & known].sum(), rel=1e-12)
+        everything = sums.among(layout.present)
+        assert everything[0] == pytest.approx(weights[known].sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("typical", [0.0, 40.0, 2e5])
+def test_errors_of_sums_and_averages_are_those_added_up_record_by_record(typical: float) -> None:
+    random = np.random.default_rng(5)
+    likely = np.where(random.random(2000) < 0.2, 1.0, random.random(2000))
+    known = np.where(random.random(2000) < 0.7, 1.0, random.random(2000))
+    mean = random.normal(typical, 5, 2000)
+    first, second = known * mean, known * (mean**2 + random.random(2000))
+    records, total, error, of_mean = _Spread.of(first, second, known).errors(likely)
+    assert records == pytest.approx((likely * known).sum())
+    assert total == pytest.approx((likely * first).sum())
+    variance = likely * second - (likely * first) ** 2
+    assert error == pytest.approx(np.sqrt(variance.sum()))
+    average = total / records
+    off = likely * (second - 2 * average * first + average**2 * known)
+    off -= (likely * (first - average * known)) ** 2
+    assert of_mean == pytest.approx(np.sqrt(off.sum()) / records, rel=1e-6)

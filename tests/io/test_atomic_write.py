@@ -15,7 +15,9 @@ import pytest
 
 from mottle import StorageError, UsageError
 from mottle.io.atomic_write import staged
+from mottle.io.hashed_file import sha256_of
 from mottle.io.hidden_folder import abandoned, discard
+from mottle.io.staged_files import Stage
 
 NAMES = ["a.txt", "b.txt", "last.txt"]
 
@@ -253,3 +255,16 @@ def test_plain_file_of_the_hidden_prefix_does_not_block_later_runs(tmp_path: Pat
     (tmp_path / ".mottle-unfinished-links").write_bytes(b"half")
     with staged(tmp_path, NAMES, overwrite=False) as stage:
         write_all(stage)
+
+
+def test_checksums_that_were_taken_while_writing_are_those_of_the_files(tmp_path: Path) -> None:
+    stage = Stage(tmp_path / "hidden")
+    (stage.new / "folder").mkdir(parents=True)
+    for name in NAMES:
+        (stage.new / "folder" / name).write_text(name)
+    known = {name: sha256_of(stage.new / "folder" / name) for name in NAMES[:2]}
+    given = stage.prepare(["folder"], (), known)
+    stage.old.rmdir()
+    assert given == stage.prepare(["folder"], ())
+    stage.old.rmdir()
+    assert given != stage.prepare(["folder"], (), dict.fromkeys(NAMES, "0"))

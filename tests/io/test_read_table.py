@@ -21,6 +21,7 @@ import mottle
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.normalize import normalize
 from mottle.io.read_table import as_table, read_table
+from mottle.schema.reading import ReadOptions
 
 PEOPLE = pa.table({"age": [31, None, 45], "name": ["Ann", "Bob", None]})
 
@@ -375,3 +376,25 @@ def test_uuids_are_read_as_databases_write_them() -> None:
         found.validate(full=True)
         assert found.type == pa.string()
         assert found.to_pylist() == [cell and str(cell) for cell in known[some]]
+
+
+def test_what_was_read_is_taken_as_it_is_but_for_words_that_stand_for_missing(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("name,age\nAnn,1\nnone,2\n")
+    read = read_table(path)
+    assert as_table(read).equals(read)
+    masked = as_table(read, ReadOptions(missing=("none",)))
+    assert masked.column("name").to_pylist() == ["Ann", None]
+
+
+def test_a_table_that_was_read_with_generalized_cells_is_refused_without_the_option(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("name,age\n{a|b},1..5\n{a|c},2..7\n")
+    read = read_table(path, allow_generalized=True)
+    assert as_table(read, ReadOptions(allow_generalized=True)).equals(read)
+    with pytest.raises(DataError, match="seems to be a release"):
+        as_table(read)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -16,8 +17,8 @@ from mottle.utils.lean_process import leave_out_unused, own_process
 own_process()
 leave_out_unused()
 import numba, pyarrow as pa
-assert not {"pandas", "scipy.linalg", "cffi"} & set(sys.modules)
 assert numba.njit(lambda number: number + 1)(pa.array([1])[0].as_py()) == 2
+assert not {"pandas", "scipy.linalg", "cffi"} & set(sys.modules)
 import pandas, scipy.linalg
 """
 
@@ -103,3 +104,85 @@ def test_imported_modules_are_searched_for_garbage_only_for_libraries_that_repor
         [sys.executable, "-c", KEEPING, libraries], check=True, capture_output=True, text=True
     )
     assert done.stdout.split() == ["True", str(kept), str(kept)]
+
+
+MEMORY = """
+import ctypes, os, sys, threading
+from mottle.__main__ import prepare
+from mottle.utils import lean_process
+if sys.argv[1] == "own":
+    prepare()
+lean_process.keep_memory()
+library = ctypes.CDLL(None)
+library.malloc.restype = ctypes.c_void_p
+both = threading.Barrier(2)
+def work():
+    both.wait()
+    library.malloc(100_000)
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+library.fdopen.restype = ctypes.c_void_p
+library.malloc_info(0, ctypes.c_void_p(library.fdopen(1, b"w")))
+library.fflush(None)
+"""
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or platform.libc_ver()[0] != "glibc",
+    reason="asks the C library of GNU",
+)
+@pytest.mark.parametrize(
+    ("whose", "given", "one"),
+    [("own", {}, True), ("own", {"MALLOC_ARENA_MAX": "8"}, False), ("others", {}, False)],
+)
+def test_threads_share_memory_in_a_process_of_its_own_unless_the_user_says_otherwise(
+    whose: str, given: dict[str, str], one: bool
+) -> None:
+    inherited = {name: text for name, text in os.environ.items() if "MALLOC" not in name}
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, whose],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=inherited | given,
+    )
+    assert (done.stdout.count("<heap nr=") == 1) == one
+
+
+QUITTING = """
+import atexit, sys, threading
+from mottle.utils import lean_process
+class Late:
+    def __del__(self):
+        print("finalized")
+late = Late()
+atexit.register(lambda: print("registered"))
+mode = sys.argv[1]
+if mode != "others":
+    lean_process.own_process()
+if mode == "thread":
+    threading.Thread(target=lambda: (threading.main_thread().join(), print("thread"))).start()
+print("printed")
+lean_process.end_without_finalizing(3)
+print("went on")
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "printed"),
+    [
+        ("own", ["printed", "registered"]),
+        ("others", ["printed", "went on", "registered", "finalized"]),
+        ("thread", ["printed", "went on", "thread", "registered", "finalized"]),
+    ],
+)
+def test_a_process_of_its_own_ends_after_what_is_registered_unless_threads_run(
+    mode: str, printed: list[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", QUITTING, mode], check=False, capture_output=True, text=True
+    )
+    assert done.stdout.split("\n")[:-1] == printed
+    assert done.returncode == (3 if mode == "own" else 0)
+    assert done.stderr == ""

@@ -20,7 +20,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes, Domain
-from mottle.evaluation.design import Design, least_squares, numbers_of, texts_of
+from mottle.evaluation.design import (
+    Design,
+    least_squares,
+    numbers_of,
+    texts_of,
+    weighted_coefficients,
+)
 from mottle.queries._literals import is_numeric
 from mottle.queries.calibration import together_in_pairs
 from mottle.queries.conditions import Condition
@@ -31,6 +37,7 @@ from mottle.release.certificate import CalibrationFacts
 from mottle.release.data import ReleaseData
 from mottle.release.validation import LARGEST_FACTOR
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array, UInt8Array
+from mottle.utils.sorting import stable_order
 
 FEWEST_RECORDS = 100  # a smaller release is not calibrated
 _FEWEST = 10  # questions for a factor
@@ -286,12 +293,13 @@ class _Layout:
     present: UInt8Array  # [bytes]: which places are taken
 
     @classmethod
-    def of(cls, weights: Float64Array) -> _Layout:
-        """Lay out originals by their weights."""
+    def of(cls, weights: Float64Array, codes: Int64Array) -> _Layout:
+        """Lay out originals by their weights, and those of equal weight by codes."""
         each, which, counts = np.unique(weights, return_inverse=True, return_counts=True)
         size = -(-counts // 8)  # bytes of every weight
         within = np.empty(len(weights), np.int64)
-        order = np.argsort(which, kind="stable")
+        several = int(codes.max(initial=0)) + 1
+        order = stable_order(which * several + codes, len(each) * several)
         within[order] = np.arange(len(weights)) - np.repeat(np.cumsum(counts) - counts, counts)
         places = 8 * (np.cumsum(size) - size)[which] + within
         taken = np.zeros(8 * int(size.sum()), np.bool_)
@@ -304,9 +312,87 @@ class _Layout:
         found[self.places] = by_original
         return found
 
-    def unpacked(self, fits: UInt8Array) -> Float64Array:
-        """[places]: 1 where a bit is set."""
-        return np.unpackbits(fits).astype(np.float64)
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """How the numbers of originals that fit are added up, by the bits of a layout.
+
+    Where the known numbers in a byte are equal, bits are counted; elsewhere they are added up place
+    by place. Originals are laid out so that most bytes are of the first kind.
+    """
+
+    known: UInt8Array  # [bytes]: the places with a number
+    of_bit: Float64Array  # [2, bytes]: what every bit adds to the weight and to the sum of numbers
+    mixed: Int64Array  # [mixed]: bytes with several numbers
+    of_place: Float64Array  # [8 * mixed]: what each of their places adds to the sum
+
+    @classmethod
+    def of(cls, layout: _Layout, numbers: Float64Array) -> _Sums:
+        """Prepare for a column, by the number of every original; NaN where it is not known."""
+        by_place = layout.spread(numbers, np.nan).reshape(-1, 8)
+        known = np.isfinite(by_place)
+        lowest = np.where(known, by_place, np.inf).min(axis=1, initial=np.inf)
+        highest = np.where(known, by_place, -np.inf).max(axis=1, initial=-np.inf)
+        equal = lowest == highest
+        mixed = np.flatnonzero(lowest < highest)
+        of_place = np.where(known, by_place, 0.0)[mixed] * layout.weights[mixed, None]
+        of_bit = np.where(equal, lowest, 0.0) * layout.weights
+        return cls(np.packbits(known), np.array([layout.weights, of_bit]), mixed, of_place.ravel())
+
+    def among(self, fits: UInt8Array) -> tuple[float, float]:
+        """Return the weight and the sum of the numbers whose bits are set."""
+        fits = fits & self.known
+        weight, total = self.of_bit @ _ONES.take(fits)
+        mixed = np.unpackbits(fits.take(self.mixed)).astype(np.float64)
+        return float(weight), float(total + self.of_place @ mixed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """By how much sums and averages of a column are off, as sums over records.
+
+    A record satisfies conditions with a probability p, and has then a number with the expected
+    value a, the expected square b, and the probability c that it is known at all, all three with
+    what is not known counted as 0. Of its number times whether it satisfies them, the variance is
+    p b - p² a² = p (b - a²) + p (1 - p) a²: a sum of p times one array and of p (1 - p) times
+    another, and so it is for averages.
+    """
+
+    typical: float  # from which numbers are counted for averages
+    certain: Float64Array  # [6, records]: to be added up with weights p
+    uncertain: Float64Array  # [4, records]: with weights p (1 - p)
+
+    @classmethod
+    def of(cls, first: Float64Array, second: Float64Array, known: Float64Array) -> _Spread:
+        records = float(known.sum())
+        typical = float(first.sum()) / records if records > 0 else 0.0
+        above = first - typical * known
+        squares = second - 2 * typical * first + typical**2 * known
+        return cls(
+            typical,
+            np.array(
+                [
+                    known,
+                    first,
+                    np.maximum(second - first**2, 0.0),
+                    np.maximum(squares - above**2, 0.0),
+                    above * (1 - known),
+                    known * (1 - known),
+                ]
+            ),
+            np.array([first**2, above**2, above * known, known**2]),
+        )
+
+    def errors(self, likely: Float64Array) -> tuple[float, float, float, float]:
+        """Return records, the sum, and the standard errors of the sum and of the average."""
+        records, total, one, *rest = (self.certain @ likely).tolist()
+        if not records > 0:
+            return 0.0, 0.0, 0.0, 0.0
+        other, *others = (self.uncertain @ (likely - likely * likely)).tolist()
+        mean = total / records - self.typical
+        of_mean = np.array([1.0, -2 * mean, mean**2])
+        variance = max(float(of_mean @ rest), 0.0) + max(float(of_mean @ others), 0.0)
+        return records, total, float(np.sqrt(one + other)), float(np.sqrt(variance)) / records
 
 
 @dataclass(frozen=True, eq=False)
@@ -436,37 +522,21 @@ class _Questions:
         """The ratios of error and standard error of sums and averages of a column; all columns."""
         for _ in range(int(np.clip(self.number // 2, *_AVERAGES)) if self.values else 0):
             name = list(self.values)[int(random.integers(len(self.values)))]
-            first, second, known, true_weights, true_sums = self.values[name]
             others = self._draw(columns - 1, random, besides=name)
-            likely = self._likely(others)
-            share = likely * known
-            records = float(share.sum())
+            sums_of = self.values[name]
+            if sums_of is None:
+                continue
+            spread, sums = sums_of
+            records, total, error, mean_error = spread.errors(self._likely(others))
             if records < _LARGE:
                 continue
-            fits = self._layout.unpacked(self._fits(others))
-            true_records = float(true_weights @ fits)
+            true_records, true = sums.among(self._fits(others))
             if true_records < _LARGE:
                 continue
-            if name in self._too_large:
-                continue
-            one, two = likely * first, likely * second
-            total = one.sum()
-            variance = two - one**2
-            error = np.sqrt(np.maximum(variance, 0.0, out=variance).sum())
-            mean = total / records
-            off = one - mean * share
-            one *= 2 * mean
-            two -= one
-            share *= mean**2
-            two += share
-            off *= off
-            two -= off
-            mean_error = np.sqrt(np.maximum(two, 0.0, out=two).sum()) / records
-            true = float(true_sums @ fits)
             if error > 0 and mean_error > 0:
                 ratios = (
-                    float(abs(total - true) / error),
-                    float(abs(mean - true / true_records) / mean_error),
+                    abs(total - true) / error,
+                    abs(total / records - true / true_records) / mean_error,
                 )
                 yield ratios, [name, *(other for other, _ in others)]
 
@@ -521,13 +591,34 @@ class _Questions:
 
     @cached_property
     def _layout(self) -> _Layout:
-        return _Layout.of(self.originals.weights)
+        numeric = min(self._numeric, key=lambda domain: domain.size, default=None)
+        return _Layout.of(
+            self.originals.weights,
+            np.zeros(len(self.originals.weights), np.int64)
+            if numeric is None
+            else self.code_of[numeric.name],
+        )
 
     @cached_property
-    def _laid_out(self) -> dict[str, Int64Array]:
+    def _laid_out(self) -> dict[str, NDArray[np.unsignedinteger]]:
         """[places], by column: the code of the original there; one beyond all codes for none."""
         sizes = {domain.name: domain.size for domain in self.originals.codes.domains}
-        return {name: self._layout.spread(self.code_of[name], sizes[name]) for name in self.names}
+        return {
+            name: self._layout.spread(self.code_of[name], sizes[name]).astype(
+                np.min_scalar_type(sizes[name])
+            )
+            for name in self.names
+        }
+
+    def _satisfied(self, name: str, codes: BoolArray) -> BoolArray:
+        """[places]: whether the original there has one of some codes of a column."""
+        laid_out = self._laid_out[name]
+        taken = np.flatnonzero(codes)
+        if len(taken) == 0 or taken[-1] - taken[0] >= len(taken):  # no run of codes
+            return np.append(codes, False).take(laid_out)
+        first, last = laid_out.dtype.type(taken[0]), laid_out.dtype.type(taken[-1])
+        found: BoolArray = (laid_out - first) <= last - first  # what is below becomes large
+        return found
 
     def _by_record(self, name: str, asked: _Asked) -> tuple[Float64Array, UInt8Array]:
         """[records] how likely each satisfies a condition; a bit per place, whether it does.
@@ -538,48 +629,44 @@ class _Questions:
         if known is None:
             known = (
                 asked.likely.take(self.cell_of[name]),
-                np.packbits(np.append(asked.codes, False).take(self._laid_out[name])),
+                np.packbits(self._satisfied(name, asked.codes)),
             )
             if len(self._looked_up) < _MOST_LOOKED_UP:
                 self._looked_up[id(asked)] = known
         return known
 
     @cached_property
-    def _too_large(self) -> set[str]:
-        """The columns of `values` whose squares cannot be added up."""
-        return {
-            name
-            for name, (_, second, *_) in self.values.items()
-            if np.abs(second).max(initial=0.0) >= _LARGEST_NUMBER**2
-        }
+    def _numeric(self) -> list[Domain]:
+        """The columns with numbers that can be added up."""
+        return [
+            domain
+            for domain in self.originals.codes.domains
+            if domain.name in self.pools
+            and domain.uppers is None
+            and domain.form.has_intervals
+            and is_numeric(domain.values.type)
+            and domain.column.order is None
+        ]
 
     @cached_property
-    def values(self) -> dict[str, tuple[Float64Array, ...]]:
-        """By column: expected number, square, whether known; true records and sums of numbers.
-
-        The first three are by record, the others by place of the layout.
-        """
-        found: dict[str, tuple[Float64Array, ...]] = {}
-        for domain in self.originals.codes.domains:
-            if domain.name not in self.pools or domain.uppers is not None:
-                continue
-            if not (domain.form.has_intervals and is_numeric(domain.values.type)):
-                continue
-            if domain.column.order is not None:
-                continue
+    def values(self) -> dict[str, tuple[_Spread, _Sums] | None]:
+        """By column of numbers: sums over records and originals; None if squares are too large."""
+        found: dict[str, tuple[_Spread, _Sums] | None] = {}
+        for domain in self._numeric:
             cells = self.queries.column(domain.name)
             moments = cells.moments((Condition(),))
+            if np.abs(moments.second[cells.of_row]).max(initial=0.0) >= _LARGEST_NUMBER**2:
+                found[domain.name] = None
+                continue
             rows = cells.of_row
             numbers = np.array(
                 [np.nan if one is None else float(one) for one in domain.values.to_pylist()]
             )
-            own, weights = numbers[self.code_of[domain.name]], self.originals.weights
             found[domain.name] = (
-                moments.first[rows],
-                moments.second[rows],
-                np.maximum(moments.share, 0.0)[rows],
-                self._layout.spread(weights * np.isfinite(own), 0.0),
-                self._layout.spread(weights * np.where(np.isfinite(own), own, 0.0), 0.0),
+                _Spread.of(
+                    moments.first[rows], moments.second[rows], np.maximum(moments.share, 0.0)[rows]
+                ),
+                _Sums.of(self._layout, numbers[self.code_of[domain.name]]),
             )
         return found
 
@@ -696,11 +783,13 @@ def _coefficients(release: ReleaseData, asked: _Questions, scale: float) -> floa
             largest = [np.abs(part).max(initial=0.0) for part in (inputs, targets)]
             if not max(largest) < _LARGEST_NUMBER:
                 break
-            found.append(least_squares(inputs, targets, weights))
-        if len(found) <= _WORLDS:
+            if weights is None:
+                found.append(least_squares(inputs, targets))
+            else:
+                truth = weighted_coefficients(inputs, targets, weights)
+        if len(found) < _WORLDS:
             continue
-        (truth, _), *drawn = found
-        values, within = (np.array(part) for part in zip(*drawn, strict=True))
+        values, within = (np.array(part) for part in zip(*found, strict=True))
         if not (
             np.isfinite(truth).all() and np.isfinite(values).all() and np.isfinite(within).all()
         ):

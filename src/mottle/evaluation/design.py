@@ -75,21 +75,30 @@ def texts_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(column, pa.string())
 
 
-def least_squares(
-    inputs: Float64Array, targets: Float64Array, weights: Float64Array | None = None
-) -> tuple[Float64Array, Float64Array]:
-    """Coefficients of a linear regression with a constant, which is left out, and their variances.
-
-    ``weights`` say how many rows each one stands for.
-    """
-    with_constant = np.empty((inputs.shape[1] + 1, len(inputs)))
-    with_constant[0] = 1.0
-    with_constant[1:] = inputs.T
-    weighted = with_constant if weights is None else with_constant * weights
-    inverse = np.linalg.pinv(weighted @ with_constant.T, hermitian=True)
-    found = inverse @ (weighted @ targets)
-    residuals = targets - found @ with_constant
-    rows = float(len(inputs) if weights is None else weights.sum())
-    squares = np.square(residuals) if weights is None else weights * np.square(residuals)
-    spread = float(squares.sum()) / max(rows - len(with_constant), 1.0)
+def least_squares(inputs: Float64Array, targets: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Coefficients of a linear regression without those of its constant, and their variances."""
+    with_constant = _with_constant(inputs)
+    inverse = np.linalg.pinv(with_constant @ with_constant.T, hermitian=True)
+    found = inverse @ (with_constant @ targets)
+    squares = np.square(targets - found @ with_constant)
+    spread = float(squares.sum()) / max(len(inputs) - len(with_constant), 1.0)
     return found[1:], np.maximum(spread * np.diag(inverse)[1:], 0.0)  # below 0 only by rounding
+
+
+def weighted_coefficients(
+    inputs: Float64Array, targets: Float64Array, weights: Float64Array
+) -> Float64Array:
+    """Coefficients as those of `least_squares`; weights say how many rows each one stands for."""
+    with_constant = _with_constant(inputs)
+    weighted = with_constant * weights
+    inverse = np.linalg.pinv(weighted @ with_constant.T, hermitian=True)
+    found: Float64Array = inverse @ (weighted @ targets)
+    return found[1:]
+
+
+def _with_constant(inputs: Float64Array) -> Float64Array:
+    """[inputs + 1, rows]: the constant, then the inputs."""
+    found = np.empty((inputs.shape[1] + 1, len(inputs)))
+    found[0] = 1.0
+    found[1:] = inputs.T
+    return found

@@ -23,7 +23,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -61,6 +61,8 @@ class Staging:
     folder: Path
     owner: dict[Path, Path]  # where each of the owner's files is written, by its destination
     release: str = ""  # identifies the release, for the owner's files
+    # Checksums that were taken while files were written, by name; others are taken at the end.
+    sha256: dict[str, str] = field(default_factory=dict)
 
 
 # ------------------------------------------------------------------------------------- publishing
@@ -156,7 +158,11 @@ def publication(
         others.prepare(staging.release)
         with folder_lock(stage.anchor):
             ensure_absent(target, [*names, *obsolete], overwrite=overwrite)
-            record = stage.prepare([target.name], ()) if whole else stage.prepare(names, obsolete)
+            record = (
+                stage.prepare([target.name], (), staging.sha256)
+                if whole
+                else stage.prepare(names, obsolete, staging.sha256)
+            )
             stage.write(record)
             try:
                 stage.forward(record)

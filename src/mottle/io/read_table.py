@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
@@ -35,6 +36,9 @@ from mottle.utils.untrusted.arrow import (
 __all__ = ["as_table", "first_bytes", "is_arrow", "is_parquet", "is_text_file", "read_table"]
 
 PARQUET_MAGIC = b"PAR1"
+
+# Tables that `read_table` has checked and returned, by their identity: tables do not change.
+_CHECKED: WeakValueDictionary[int, pa.Table] = WeakValueDictionary()
 
 
 @refusing_changes
@@ -138,7 +142,11 @@ def read_table(
     table = validate_table(normalize(table), str(path))
     if not allow_generalized:
         refuse_generalized_cells(table, str(path))
-    return table if binary_reader is None else mask_missing_markers(table, missing)
+    if binary_reader is not None:
+        table = mask_missing_markers(table, missing)
+    if not allow_generalized:
+        _CHECKED[id(table)] = table
+    return table
 
 
 def as_table(data: object, options: ReadOptions | None = None) -> pa.Table:
@@ -176,6 +184,8 @@ def as_table(data: object, options: ReadOptions | None = None) -> pa.Table:
     options = options or ReadOptions()
     if isinstance(data, (str, os.PathLike)):
         return read_table(os.fspath(data), **options.model_dump())
+    if data is not None and _CHECKED.get(id(data)) is data:
+        return mask_missing_markers(data, options.missing)
     source = f"The {type(data).__name__}"
     arrow = validated(_arrow_table(data, source), source)
     refuse_release_metadata(arrow.schema, source)

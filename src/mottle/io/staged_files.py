@@ -75,9 +75,14 @@ class Stage:
         """Where old files are kept until the new ones are in their places."""
         return self.path / _OLD
 
-    def prepare(self, names: Sequence[str], obsolete: Sequence[str]) -> Record:
-        """Flush the new files to the disk and describe them."""
-        sums = {name: _flushed(self.new / name) for name in names}
+    def prepare(
+        self, names: Sequence[str], obsolete: Sequence[str], known: Mapping[str, str] | None = None
+    ) -> Record:
+        """Flush the new files to the disk and describe them.
+
+        ``known`` has checksums, by name, that were taken while files were written.
+        """
+        sums = {name: _flushed(self.new / name, known or {}) for name in names}
         sync_folder(self.new)
         os.mkdir(self.old, 0o700)
         present = [name for name in (*obsolete, *names) if os.path.lexists(self.anchor / name)]
@@ -185,23 +190,25 @@ def is_whole(stage: Stage, record: Record) -> bool:
     return True
 
 
-def _flushed(path: Path) -> str:
+def _flushed(path: Path, known: Mapping[str, str]) -> str:
     """Make sure the content of a file or folder has reached the disk; return its checksum."""
     if path.is_dir():
-        for each in path.iterdir():
-            _flushed(each)
+        inside = sorted((each.name, _flushed(each, known)) for each in path.iterdir())
         sync_folder(path)
-    else:
-        with open(path, "rb") as file:
-            os.fsync(file.fileno())
-    return _checksum(path)
+        return _of_folder(inside)
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+    return known.get(path.name) or _checksum(path)
+
+
+def _of_folder(inside: list[tuple[str, str]]) -> str:
+    return hashlib.sha256(json.dumps(inside).encode()).hexdigest()
 
 
 def _checksum(path: Path) -> str:
     """The SHA-256 checksum of a file, or of the names and checksums of the files of a folder."""
     if path.is_dir():
-        inside = sorted((each.name, _checksum(each)) for each in path.iterdir())
-        return hashlib.sha256(json.dumps(inside).encode()).hexdigest()
+        return _of_folder(sorted((each.name, _checksum(each)) for each in path.iterdir()))
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

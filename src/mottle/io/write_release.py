@@ -119,6 +119,7 @@ def save_release(
         current=lambda: release_in(folder),
     ) as staging:
         certificate = _write_files(release, staging.folder, report)
+        staging.sha256 = dict(certificate.sha256)
         continued = _files_continued(release)
         check_replaceable(folder, certificate, another_draw=another_draw, continued=continued)
         for path, write in secrets:

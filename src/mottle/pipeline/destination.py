@@ -204,6 +204,7 @@ class Destination:
             yield outgoing
             certificate = _noted(outgoing, work)
             check_replaceable(self.output, certificate, another_draw=self.another_draw)
+            staging.sha256 = dict(certificate.sha256)
             staging.release = release_number(certificate.to_json())
 
     def rows(self, schema: pa.Schema, certificate: Certificate) -> Rows:

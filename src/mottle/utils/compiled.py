@@ -13,9 +13,14 @@ from typing import Any, TypeVar
 
 from numba import njit
 
+from mottle.utils.compiling.loading import try_folders_once
 from mottle.utils.compiling.parts import KernelCompiler, keep_as_part
+from mottle.utils.lean_process import is_own_process
 
 __all__ = ["inner_kernel", "kernel"]
+
+if is_own_process():
+    try_folders_once()
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

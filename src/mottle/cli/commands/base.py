@@ -12,7 +12,7 @@ import typer
 from mottle.cli._option_groups import EFFORT, OUTPUT, OptionGroup
 from mottle.errors import UsageError, did_you_mean
 from mottle.utils.lazy import lazy_module
-from mottle.utils.lean_process import keep_imported
+from mottle.utils.lean_process import keep_imported, keep_memory
 
 FORMATS = ("csv", "parquet")  # of sampled tables
 IMPORTED_TOOLS = ("arx", "sdcmicro", "amnesia")
@@ -70,6 +70,7 @@ class Command(OptionGroup):
 
     def run(self) -> Any:
         """Check the options, then import what the command needs, and run it."""
+        keep_memory()
         self.check()
         run = lazy_module(self.module).run
         keep_imported()

@@ -84,8 +84,11 @@ class CellDistribution:
         if self.before is not None:
             certain, possible = self.before._bounds(covered, with_missing)
             return certain[self.before_of], possible[self.before_of]
-        possible = self._total(self._of_slots(covered.touched)) > 0
-        certain = self._total(self._of_slots(covered.full)) == self.last - self.first
+        touched = full = self._total(self._of_slots(covered.touched))
+        if not np.array_equal(covered.full, covered.touched):  # values are covered or not
+            full = self._total(self._of_slots(covered.full))
+        possible = touched > 0
+        certain = full == self.last - self.first
         if with_missing:
             return certain, possible | self.missing
         return certain & ~self.missing, possible
@@ -222,9 +225,14 @@ class CellDistribution:
         """Per slot what ``by_atom`` gives per atom."""
         return by_atom if self.slots is None else by_atom[self.slots]
 
-    def _total(self, by_slot: NDArray[Any]) -> Float64Array:
-        """[cells]: the sum over the slots of each; exact for flags."""
-        sums = np.zeros(len(by_slot) + 1)
+    def _total(self, by_slot: NDArray[Any]) -> NDArray[Any]:
+        """[cells]: the sum over the slots of each; of flags, how many are set."""
+        sums: NDArray[Any]
+        if by_slot.dtype == np.bool_:
+            sums = np.zeros(len(by_slot) + 1, np.int64)
+            by_slot = by_slot.view(np.int8)  # flags would be converted one by one
+        else:
+            sums = np.zeros(len(by_slot) + 1)
         np.cumsum(by_slot, out=sums[1:])
         return sums[self.last] - sums[self.first]
 

@@ -20,9 +20,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
 
 from numba.core import caching
+from numba.core.registry import cpu_target
 
 from mottle.utils.compiling.kernel_list import CompileList, key_of
 from mottle.utils.compiling.processes import Helper, started
+from mottle.utils.lean_process import is_own_process
 from mottle.utils.parallel import thread_count
 
 __all__ = ["compile_all", "compiled_ahead"]
@@ -50,6 +52,8 @@ def compiled_ahead(*runs: str) -> Iterator[None]:
     if processes < 1 or _in_cache(kernels):
         yield
         return
+    if is_own_process():
+        cpu_target.target_context.refresh()  # what compiling needs, once for all copies of this one
     with Compilation(kernels, runs, processes).under_way():
         yield
 
