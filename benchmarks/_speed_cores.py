@@ -108,7 +108,7 @@ def _measured(options: tuple[str, ...], rows: int) -> list[dict[str, list[float]
 
 def main() -> None:
     """Run the command line and print the seconds."""
-    from mottle.__main__ import main as command_line
+    from mottle.__main__ import run as command_line
     from mottle.pipeline.table_records import TableRecords
 
     began, *_ = _seconds()

@@ -19,8 +19,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from mottle.__main__ import main as command_line
 from mottle.__main__ import prepare
+from mottle.__main__ import run as command_line
 
 # Where a part is called: module and attribute, as the caller finds it.
 PARTS = {

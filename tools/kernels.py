@@ -45,7 +45,7 @@ def record(name: str) -> None:
     """Make a run in this process and write what it calls and compiles into the working folder."""
     from numba.core import caching, dispatcher, event
 
-    from mottle.__main__ import main as mottle
+    from mottle.__main__ import run as mottle
     from mottle.cli import warm
     from mottle.utils.compiling.argument_types import described
     from mottle.utils.compiling.kernel_list import key_of

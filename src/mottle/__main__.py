@@ -34,7 +34,17 @@ _SETTINGS = {
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line, and end the process with it."""
+    try:
+        run()
+    except SystemExit as ending:
+        if ending.code is None or isinstance(ending.code, int):
+            end_without_finalizing(ending.code or 0)
+        raise
+
+
+def run() -> None:
+    """Run the command line, for those who go on afterwards; it ends by `SystemExit`."""
     prepare()
     try:
         app.main()
@@ -42,8 +52,6 @@ def main() -> None:
         # Threads of Arrow and of kernels may still run: finalizing Python beneath them can crash.
         if ending.code in (INTERRUPTED, NO_MEMORY):
             _end_now(int(ending.code))
-        if ending.code is None or isinstance(ending.code, int):
-            end_without_finalizing(ending.code or 0)
         raise
     except KeyboardInterrupt:
         _end("Interrupted: nothing was written.", INTERRUPTED)

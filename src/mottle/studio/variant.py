@@ -49,7 +49,7 @@ def main(words: Sequence[str]) -> None:
     questions, command = json.loads(words[0]), words[1:]
     sys.argv = ["mottle", *command]
     try:
-        runpy.run_module("mottle", run_name="__main__")
+        runpy.run_module("mottle.__main__")["run"]()
     except SystemExit as end:
         if end.code:
             raise

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from numba.core import caching, cpu
 
+from mottle.cli.warm import RUNS
 from mottle.utils import lean_process
 from mottle.utils.compiling.loading import try_folders_once
 
@@ -30,6 +31,40 @@ import numba
 print(numba.njit(lambda numbers: np.sort(numbers).sum() + len({1, 2}))(weights))
 print(sorted({"numba.misc.cffiimpl", "scipy.linalg", "cffi"} & set(sys.modules)))
 """
+
+COMPILING = "from mottle.utils.compiling.ahead import compile_all; compile_all(*{runs})"
+# Loads all that Python calls: a function that only the compiler makes known would end the process.
+LOADING = """
+import sys
+from mottle.__main__ import prepare
+prepare()
+from mottle.utils.lean_process import leave_out_unused
+leave_out_unused()
+from mottle.utils.compiling.argument_types import type_of
+from mottle.utils.compiling.kernel_list import CompileList
+loaded, missing = 0, []
+for item in CompileList.of({runs}).items:
+    kernel = item.dispatcher()
+    if not kernel.targetoptions.get("no_cpython_wrapper"):
+        types = tuple(map(type_of, item.arguments))
+        found = kernel._cache.load_overload(types, kernel.targetctx)
+        loaded += found is not None
+        missing += [item.kernel] if found is None else []
+print(loaded > 0, missing, "numba.misc.cffiimpl" in sys.modules)
+"""
+
+
+def test_kernels_of_all_runs_are_loaded_without_the_compiler() -> None:
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", program.format(runs=[*RUNS])],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+        for program in (COMPILING, LOADING)
+    ]
+    assert printed == ["", "True [] False"]
 
 
 def test_a_kernel_in_the_cache_waits_for_nothing_that_compiling_needs(tmp_path: Path) -> None:
