@@ -41,6 +41,9 @@ def test_schema_example_of_the_guide_is_read(tmp_path: Path) -> None:
     mottle.Hierarchy.from_rows([("nl", "Europe", "*"), ("us", "America", "*")]).write(
         tmp_path / "origin.csv"
     )
+    mottle.Hierarchy.from_rows([("asthma", "lungs", "*"), ("migraine", "nerves", "*")]).write(
+        tmp_path / "icd.csv"
+    )
     (tmp_path / "mottle.toml").write_text(toml.group(1))
     schema = mottle.Schema.read(tmp_path / "mottle.toml")
     names = ["age", "born", "education", "origin", "postcode", "diagnoses", "diagnosis", "name"]

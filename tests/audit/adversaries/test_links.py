@@ -71,8 +71,11 @@ def another_cell(draw: st.DrawFn, cell: object, column, table: pa.Table) -> obje
         if members == set(cell):
             members = members ^ {draw(st.sampled_from(values))} or {*values}
         return sorted(members, key=lambda value: (value is None, value))
-    labels = [label for label in [*column.hierarchy.labels, None] if label != cell]
-    return draw(st.sampled_from(labels))
+    leaves_of = {None: None} | dict(
+        zip(column.hierarchy.labels, zip(*column.hierarchy.extents, strict=True), strict=True)
+    )
+    others = [label for label in leaves_of if leaves_of[label] != leaves_of[cell]]
+    return draw(st.sampled_from(others))
 
 
 @settings(max_examples=120)
