@@ -281,3 +281,16 @@ def test_a_pair_with_a_column_that_is_not_calibrated_counts_as_others_do(release
     assert stated.of_columns(count, ["age"], with_unchanged=True) == 1.0
     both = stated.of_columns(average, ["age", "sex"], with_unchanged=True)
     assert both == pytest.approx(np.sqrt((1 + 25 + 25) / 3))
+
+
+def test_no_error_is_above_what_bounds_allow(release: Release) -> None:
+    facts = release.certificate.calibration
+    assert facts is not None
+    far = facts.model_copy(update={"pair_factors": {"age": {"sex": 1e6}}})
+    queries = replace(release.queries(), calibration=Calibration(far))
+    wheres = [{"age": (20, 40), "sex": "female"}, {"age": (60, 70), "sex": "male"}]
+    for where in wheres:
+        for answer in (queries.count(where), queries.average("age", where)):
+            furthest = max(answer.expected - answer.certain, answer.possible - answer.expected)
+            assert answer.error == pytest.approx(furthest)
+            assert answer.interval() == (answer.certain, answer.possible)

@@ -171,7 +171,8 @@ def _errors(
         if known > calibration.most_columns:
             reason = MANY_COLUMNS
     # Else sensitive values in a table of their own: within a group they are assigned by lot alone.
-    errors = np.where(exact, 0.0, errors)
+    furthest = np.maximum(expected - certain, possible - expected)  # that the truth can be
+    errors = np.where(exact, 0.0, np.fmin(errors, furthest))
     return errors, doubts(expected, errors, exact, reason)
 
 
