@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pyarrow as pa
@@ -36,17 +37,18 @@ class Engine:
         """A release of the table, in chunks where the engine works in chunks."""
         if self.name == "memory":
             return mottle.anonymize(table, schema, guarantee, **options)
-        file = self.folder / "input.parquet"
+        folder = Path(mkdtemp(dir=self.folder))  # a test may need several releases
+        file = folder / "input.parquet"
         pq.write_table(table, file, row_group_size=400)
         if self.name == "streaming":
             return mottle.anonymize_stream(
-                file, schema, guarantee, self.folder / "streamed", chunk_rows=CHUNK, **options
+                file, schema, guarantee, folder / "streamed", chunk_rows=CHUNK, **options
             )
         return mottle.spark.anonymize(
             self.session.read.parquet(str(file)),
             schema,
             guarantee,
-            staging=self.folder / "staging",
+            staging=folder / "staging",
             chunk_rows=CHUNK,
             **options,
         )
