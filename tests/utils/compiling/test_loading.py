@@ -54,13 +54,15 @@ print(loaded > 0, missing, "numba.misc.cffiimpl" in sys.modules)
 """
 
 
-def test_kernels_of_all_runs_are_loaded_without_the_compiler() -> None:
+def test_kernels_of_all_runs_are_loaded_without_the_compiler(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}  # which no other test writes to
     printed = [
         subprocess.run(
             [sys.executable, "-c", program.format(runs=[*RUNS])],
             check=True,
             capture_output=True,
             text=True,
+            env=environment,
         ).stdout.strip()
         for program in (COMPILING, LOADING)
     ]
