@@ -42,12 +42,9 @@ def state_counts(
             answers[3, query] = 0.0
             continue
         if states_errors(queries, conditions):
-            (found[query],) = doubts(
-                answers[0, query : query + 1],
-                answers[3, query : query + 1],
-                answers[1, query : query + 1] == answers[2, query : query + 1],
-                "",
-            )
+            expected, certain, possible, errors = answers[:, query : query + 1]
+            errors[:] = _bounded(errors, expected, certain, possible)
+            (found[query],) = doubts(expected, errors, certain == possible, "")
             continue
         known = sum(name in queries.generalized for name in conditions)
         by_columns.setdefault((known, known < len(conditions)), []).append(query)
@@ -120,8 +117,11 @@ def state_average(average: Estimate, inside: Summands, everyone: Summands) -> Es
 def with_error(answer: Estimate, error: float, doubt: str) -> Estimate:
     """Return an answer with another error; a doubt for another reason than its size stays."""
     reason = "" if doubt == LARGE_ERROR else doubt
-    (found,) = doubts(np.array([answer.expected]), np.array([error]), np.array([False]), reason)
-    return replace(answer, error=error, doubt=found)
+    expected = np.array([answer.expected])
+    bounds = np.array([answer.certain]), np.array([answer.possible])
+    errors = _bounded(np.array([error]), expected, *bounds)
+    (found,) = doubts(expected, errors, np.array([False]), reason)
+    return replace(answer, error=float(errors[0]), doubt=found)
 
 
 def state_sum(total: Estimate, count: Estimate, average: Estimate) -> Estimate:
@@ -171,9 +171,17 @@ def _errors(
         if known > calibration.most_columns:
             reason = MANY_COLUMNS
     # Else sensitive values in a table of their own: within a group they are assigned by lot alone.
-    furthest = np.maximum(expected - certain, possible - expected)  # that the truth can be
-    errors = np.where(exact, 0.0, np.fmin(errors, furthest))
+    errors = np.where(exact, 0.0, _bounded(errors, expected, certain, possible))
     return errors, doubts(expected, errors, exact, reason)
+
+
+def _bounded(
+    errors: Float64Array, expected: Float64Array, certain: Float64Array, possible: Float64Array
+) -> Float64Array:
+    """Errors no larger than the distance to the farther bound, where bounds are known."""
+    furthest = np.maximum(expected - certain, possible - expected)
+    bounded: Float64Array = np.where(np.isnan(furthest), errors, np.minimum(errors, furthest))
+    return bounded
 
 
 # ------------------------------------------------------------------------------------------ totals
